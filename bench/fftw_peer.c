@@ -1,5 +1,5 @@
-/* fftw_peer [THREADS] - FFTW on the layer's convolution, beside the layer's own `fft` and what
- * `auto` chooses.
+/* fftw_peer [THREADS] - times FFTW on the layer's convolution, beside the layer's own `fft` and the
+ * algorithm that `auto` chooses.
  *
  * y[b][i][j][h] = sum_{p,q} k[h][i-p][j-q] u[b][p][q][h], |i-p| < rows, |j-q| < cols: the two-sided
  * kernel of all directions. One image at a time on each thread, zero-padded to at least 2n-1 on
@@ -78,7 +78,7 @@ static void image_task(void *arg, size_t image, int worker)
             for (size_t h = 0; h < j->channels; h++)
                 padded[at(j, r, c, h)] = u[(r * j->cols + c) * j->channels + h];
     fftwf_execute_dft_r2c(j->forward, padded, spectrum);
-    /* by hand: the product of C's complex numbers looks for NaN */
+    /* written out: C's complex product checks for NaN */
     for (size_t i = 0; i < bins; i++) {
         float re = spectrum[i][0], im = spectrum[i][1], kre = j->kernel_spectrum[i][0],
               kim = j->kernel_spectrum[i][1];
@@ -108,7 +108,7 @@ static void convolve(ssm2d_context *context, job *j)
     pool_run(context->pool, j->batch, image_task, j);
 }
 
-/* The largest difference from the plain sum, at a few places. */
+/* The largest difference from the definition, at a few cells. */
 static double worst_error(const job *j)
 {
     double worst = 0;

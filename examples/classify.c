@@ -1,5 +1,5 @@
-/* classify - prints the five likeliest classes of a picture (binary PPM or PGM), by the model of a
- * run's folder:
+/* classify - prints the five likeliest classes of a picture (binary PPM or PGM), predicted by the
+ * model in a run's folder:
  *
  *     cc classify.c $(pkg-config --cflags --libs ssm2d-model) -o classify
  *     ./classify runs/demo photo.ppm */
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 typedef struct picture {
-    uint8_t *pixels; /* to be freed; NULL when the file is no such picture */
+    uint8_t *pixels; /* to be freed; NULL: not a binary PPM or PGM file */
     size_t rows, cols;
     int channels;
 } picture;
@@ -38,7 +38,7 @@ int main(int count, char **words)
     ssm2d_error error = {"usage: classify RUN PICTURE.ppm"};
     const picture p = count == 3 ? read_picture(words[2]) : (picture){0};
     if (count == 3 && !p.pixels)
-        snprintf(error.line, sizeof error.line, "%.200s: is no binary PPM or PGM", words[2]);
+        snprintf(error.line, sizeof error.line, "%.200s: not a binary PPM or PGM file", words[2]);
     if (!p.pixels || ssm2d_model_open(words[1], NULL, &model, &error)
         || ssm2d_session_create(model, NULL, &session, &error)
         || ssm2d_session_prepare(session, 0, p.pixels, p.rows, p.cols, p.channels, 0, &error)) {

@@ -18,7 +18,7 @@ static colour mix(colour a, colour b, double t)
     return (colour){a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t};
 }
 
-/* Returns a number in [0, 1) that looks random and depends on n alone. */
+/* Returns a pseudo-random value in [0, 1) that depends on n only. */
 static double hash(int n)
 {
     uint32_t h = (uint32_t)n * 2654435761u;

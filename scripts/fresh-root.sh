@@ -7,7 +7,7 @@
 # The root contains only Debian's minimal system, ca-certificates, git and make, so that a package
 # that scripts/install-deps.sh does not name is noticed. It is kept in FRESH_ROOT (default:
 # ssm2d-root-SUITE in TMPDIR) and reused, with the packages that COMMAND has installed; remove the
-# folder to start again. The clone, /root/ssm2d inside, is made anew each time.
+# folder to start again. The clone, /root/ssm2d inside, is new each time.
 #
 # The mirror is that of this system's apt; apt's download settings, proxy variables and local
 # certificates are copied. Mounts are in a separate namespace, and disappear with its last process.
@@ -57,7 +57,7 @@ make_root() {
     fi
 }
 
-# Under another name until it is complete, so that what an interruption leaves is not used.
+# Has another name until it is complete, so that an interrupted one is not used.
 if [ ! -e "$root/etc/debian_version" ]; then
     [ ! -e "$root" ] || fail "$root is there and is not a Debian root: remove it or set FRESH_ROOT"
     mkdir -p "$(dirname "$root")"

@@ -1,5 +1,5 @@
-/* baseline_trial - for the tests of S4ND and EMA: a configuration on a grid with numbers, and its
- * run in any algorithm, type and layout. */
+/* baseline_trial - for the tests of S4ND and EMA: a configuration on a grid with random arrays, and
+ * its run in any algorithm, type and layout. */
 #ifndef SSM2D_TESTS_BASELINE_TRIAL_H
 #define SSM2D_TESTS_BASELINE_TRIAL_H
 
@@ -8,7 +8,7 @@
 ssm2d_layer s4nd_of(int channels, int n_ssm, int d_state, double rate);
 ssm2d_layer ema_of(int channels, int d_state, int bidirectional, int shift, int trunc);
 
-/* A configuration, a grid and numbers; `grid` is for pack and unpack alone. */
+/* A configuration, a grid and arrays; `grid` is only for pack and unpack. */
 typedef struct trial {
     ssm2d_layer layer;
     problem grid;
@@ -16,7 +16,7 @@ typedef struct trial {
     double *params, *u, *dy;
 } trial;
 
-/* Without numbers. */
+/* Without arrays. */
 trial trial_shape(ssm2d_layer layer, size_t batch, size_t rows, size_t cols);
 /* With parameters as they begin, and random u and dy; the caller frees it with trial_free. */
 trial trial_make(ssm2d_layer layer, size_t batch, size_t rows, size_t cols, rng *r);
@@ -26,7 +26,7 @@ void trial_free(trial *t);
 ssm2d_plan *plan_for(ssm2d_context *context, const trial *t, ssm2d_type type, const char *algorithm,
                      layout in, layout out, int inference);
 ssm2d_workspace *workspace_for(const ssm2d_plan *plan);
-/* How many numbers ssm2d_kernel writes. */
+/* Number of elements that ssm2d_kernel writes. */
 size_t kernel_count(const ssm2d_plan *plan);
 
 /* Kernel, output and gradients, to be freed with answer_free. */

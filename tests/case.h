@@ -1,4 +1,4 @@
-/* case - one folder of tests/golden: a problem, and what it must give. */
+/* case - one folder of tests/golden: a problem and its expected results. */
 #ifndef TESTS_CASE_H
 #define TESTS_CASE_H
 

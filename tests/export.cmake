@@ -1,4 +1,4 @@
-# The tests of src/export, where it can write files; those of the command are in any build.
+# The tests of src/export, in builds with ONNX; those of the command are in every build.
 add_executable(test_tool_export tool/test_tool_export.c tool/tool_run.c)
 target_compile_definitions(test_tool_export PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_tool>"
   GOLDEN_RUN="${CMAKE_CURRENT_SOURCE_DIR}/golden-runs/0.1"
@@ -18,7 +18,7 @@ target_link_libraries(test_export PRIVATE test_frame ssm2d_export ssm2d_nn ssm2d
 add_test(NAME export COMMAND test_export)
 set_tests_properties(export PROPERTIES LABELS models TIMEOUT 900)
 
-# What the files compute: by ONNX's own checker, in NumPy, and in ONNX Runtime where it can be had.
+# Checks exported files with ONNX's checker, and runs them in NumPy and, if available, ONNX Runtime.
 add_executable(model_numbers export/model_numbers.c)
 target_link_libraries(model_numbers PRIVATE ssm2d_nn ssm2d_objects)
 add_test(NAME export_numbers COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/export_check.sh

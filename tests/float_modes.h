@@ -11,8 +11,8 @@
 typedef struct mode {
     const char *name;
     int rounding;
-    int flush; /* subnormal numbers are zero: x86 alone */
-    int traps; /* of every exception: glibc on x86 alone */
+    int flush; /* subnormal numbers count as zero: x86 only */
+    int traps; /* traps for every exception: glibc on x86 only */
 } mode;
 
 static const mode modes[] = {
@@ -35,7 +35,7 @@ static inline void enter(const mode *m)
 #endif
 }
 
-/* Back to the usual mode; says whether the library had left it as it was. */
+/* Restores the usual mode; returns whether the library had left the mode unchanged. */
 static inline int leave(const mode *m)
 {
     int same = fegetround() == m->rounding;

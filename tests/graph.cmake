@@ -1,14 +1,14 @@
 # The tests of operators and graph. Like those of the layer, each program runs once per instruction
 # set.
 
-# Where an operator has its example; export.cmake uses them as well.
+# The files with examples of operators; export.cmake uses them as well.
 set(op_examples op_examples.c)
 foreach(part values linear attention tokens mixers losses)
   list(APPEND op_examples op_examples_${part}.c)
 endforeach()
 
-# The examples in double are a library of their own with one name to the outside, as a program has
-# the operators either in float or in double.
+# The examples in double are a separate library with one exported name, because a program has the
+# operators either in float or in double.
 add_library(op_examples_double SHARED ${op_examples})
 target_link_libraries(op_examples_double PRIVATE ssm2d_nn_double ssm2d_objects test_frame)
 

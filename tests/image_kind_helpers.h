@@ -59,7 +59,7 @@ static inline ssm2d_status try_reading(void)
     return status;
 }
 
-/* How many allocations reading the file takes, each of which failed once. */
+/* Number of allocations for reading the file; each of them was made to fail once. */
 static inline long allocations_to_read(const char *path)
 {
     strcpy(tried, path);

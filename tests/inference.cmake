@@ -11,7 +11,7 @@ foreach(name model_api model_threads model_errors model_float_mode layer_params)
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
 set_tests_properties(model_threads PROPERTIES LABELS "inference;threads")
-# What it is compared with is inside of this program; the library has its own.
+# The reference code is linked into this program; the library has its own copy.
 target_sources(test_model_api PRIVATE tool/tool_run.c model_case.c)
 target_compile_definitions(test_model_api PRIVATE CLASSIFY="$<TARGET_FILE:classify>")
 add_dependencies(test_model_api ssm2d_tool classify)

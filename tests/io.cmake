@@ -13,7 +13,7 @@ foreach(name file md5 npy json safetensors short_names image_read image_write im
     image_kinds image_exif image_cmyk image_bmp)
   io_test(${name})
 endforeach()
-# image.c with the table of formats that has one line more.
+# image.c with one more line in the table of formats.
 io_test(extending_image)
 target_sources(test_extending_image PRIVATE ${PROJECT_SOURCE_DIR}/src/io/image.c)
 target_include_directories(test_extending_image BEFORE

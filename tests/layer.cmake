@@ -1,5 +1,5 @@
-# The tests of the layer. Each program runs once as the machine decides, and once per instruction
-# set; what the machine lacks is reported as skipped.
+# The tests of the layer. Each program runs once with the default instruction set, and once per
+# instruction set; those that the machine lacks are reported as skipped.
 set(isas)
 set(timeout 900)
 if(CMAKE_CROSSCOMPILING) # emulated

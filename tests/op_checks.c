@@ -68,7 +68,7 @@ static int gradient_wrong(const trial_functions *type, const char *what, trial *
         for (int c = 0; c <= checks; c++) {
             memset(direction, 0, t->param_count * sizeof *direction);
             const size_t first = t->offset[k], count = t->count[k];
-            if (c < checks) /* all numbers of a small array, some of a large one */
+            if (c < checks) /* all elements of a small array, some of a large one */
                 direction[first
                           + (count <= CHECKS ? (size_t)c % count : (size_t)below(&r, (int)count))] =
                     1;

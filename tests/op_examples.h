@@ -1,4 +1,4 @@
-/* op_examples - a graph around every operator, compiled for float and for double; numbers go in and
+/* op_examples - a graph around every operator, compiled for float and for double; values go in and
  * out as double. */
 #ifndef TESTS_OP_EXAMPLES_H
 #define TESTS_OP_EXAMPLES_H

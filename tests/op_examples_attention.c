@@ -8,7 +8,7 @@ typedef struct attention_case {
     size_t width, v_width;
     int heads;
     double scale;
-    /* windows: an image has so many groups of tokens, each with one that is padding */
+    /* windows: number of groups of tokens in an image, each with one padding token */
     int bias, groups, views, same, laplace, windows, packed;
 } attention_case;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One coordinate of the state: the numbers behind the raw parameters. */
+/* One coordinate of the state: the values computed from the raw parameters. */
 typedef struct scalars {
     double complex a[4], b[2], c[2];
 } scalars;

@@ -58,7 +58,7 @@ static inline void assert_moments(double sum, double squares, long n, double mea
         fail_msg("mean %g, expected %g; variance %g, expected %g", m, mean, v, variance);
 }
 
-/* Whether numbers from 0 to 1 are uniform, by their counts in ten bins. */
+/* Whether values from 0 to 1 are uniformly distributed, by their counts in ten bins. */
 typedef struct uniformity {
     long bins[10], count;
 } uniformity;

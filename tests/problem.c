@@ -252,7 +252,7 @@ void unpack(ssm2d_type type, layout l, const problem *p, const void *memory, dou
     for (size_t i = 0; i < size; i++) touched += !ours[i] && !isnan(get(type, memory, i));
     free(ours);
     if (touched)
-        fail_msg("%s: %zu numbers between those of the tensor were written", problem_text(p),
+        fail_msg("%s: %zu elements between those of the tensor were written", problem_text(p),
                  touched);
 }
 

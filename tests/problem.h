@@ -1,6 +1,6 @@
-/* problem - what the tests of the layer share: a random layer with numbers for it, one call that
- * executes it through the public interface in any number type and memory layout, and comparison
- * with a message. */
+/* problem - helpers for tests of the layer: a random layer with arrays, one call that executes it
+ * through the public interface in any number type and memory layout, and comparison with a
+ * message. */
 #ifndef TESTS_PROBLEM_H
 #define TESTS_PROBLEM_H
 
@@ -18,16 +18,17 @@
 /* ctest's SKIP_RETURN_CODE: the machine lacks the instruction set that SSM2D_CPU asks for. */
 enum { SKIPPED = 77 };
 
-/* A layer, a grid, and numbers that float can represent. u and dy are dense
+/* A layer, a grid, and arrays of values that float can represent. u and dy are dense
  * [batch][rows][cols][channels]. */
 typedef struct problem {
     ssm2d_config config;
     size_t batch, rows, cols;
-    size_t total, cells, taps; /* parameters; numbers of u; numbers of the kernel */
+    size_t total, cells, taps; /* elements: of parameters; of u; of the kernel */
     double *params, *u, *dy;
 } problem;
 
-/* What executing gives, in double, laid out like the problem. du and dparams start from zero. */
+/* The results of an execution, in double, laid out like the problem. du and dparams start from
+ * zero. */
 typedef struct answer {
     double *kernel, *y, *du, *dparams;
 } answer;
@@ -57,7 +58,7 @@ problem problem_make(ssm2d_config config, size_t batch, size_t rows, size_t cols
 void problem_free(problem *p);
 const char *problem_text(const problem *p); /* for messages; overwritten by the next call */
 
-ssm2d_context *context_of(int threads); /* fails the test when there is none */
+ssm2d_context *context_of(int threads); /* fails the test on error */
 /* Exits with SKIPPED when the machine lacks what SSM2D_CPU asks for: the first thing each main
  * does. */
 void skip_without_cpu(void);
@@ -85,7 +86,7 @@ answer run(ssm2d_context *context, const problem *p, ssm2d_type type, const char
            layout in, layout out);
 void answer_free(answer *a);
 
-/* Says (and counts) when max|got - want| is more than tolerance * max|want|. */
+/* Prints a message and returns 1 if max|got - want| exceeds tolerance * max|want|. */
 int differs(const char *what, const double *got, const double *want, size_t count,
             double tolerance);
 /* The gradient of every parameter array by itself. */

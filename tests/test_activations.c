@@ -1,4 +1,4 @@
-/* Activations in float, for numbers of any size, beside their formulas in double. */
+/* Activations in float, for arguments of any magnitude, against their formulas in double. */
 #include "core/context.h"
 #include "ops/simd/simd_ops.h"
 #include "problem.h"
@@ -12,8 +12,8 @@ static void near_reference(const char *what, double x, float got, double want)
         fail_msg("%s(%g) is %g, not %g", what, x, (double)got, want);
 }
 
-/* SiLU, its slope, and what contains them, for numbers of any size. */
-static void silu_of_far_numbers(void **state)
+/* SiLU, its derivative, and operators that use them, for arguments of any magnitude. */
+static void silu_of_large_arguments_is_accurate(void **state)
 {
     (void)state;
     static const float x[] = {-FLT_MAX, -INFINITY, -1e38f, -1e20f, -1000,  -100, -81,
@@ -53,7 +53,7 @@ static void silu_of_far_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(silu_of_far_numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(silu_of_large_arguments_is_accurate)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static int build_all(const problem *p, const char *algorithm, int measure, int t
     assert_int_equal(behind, 0);
     if (calls > fail_at) { /* it did fail once */
         if (status == SSM2D_OK && !measure)
-            fail_msg("allocation %ld failed and nobody said so", fail_at);
+            fail_msg("allocation %ld failed without an error", fail_at);
         if (status) {
             assert_int_equal(status, SSM2D_ERROR_MEMORY);
             assert_string_not_equal(error.line, "untouched");

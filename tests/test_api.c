@@ -1,4 +1,4 @@
-/* The public interface itself: what it tells, what it refuses and how it says so. */
+/* The public interface: its descriptions, the arguments that it refuses, and its error messages. */
 #define SSM2D_EXPERIMENTAL
 #include "problem.h"
 
@@ -17,7 +17,7 @@ static ssm2d_config config_of(int channels)
     return c;
 }
 
-static void versions_and_names(void **state)
+static void versions_and_names_are_consistent(void **state)
 {
     (void)state;
     assert_string_equal(ssm2d_version(), SSM2D_VERSION);
@@ -42,7 +42,7 @@ static void versions_and_names(void **state)
     assert_int_equal(direct, 1);
 }
 
-static void contexts(void **state)
+static void contexts_check_their_options(void **state)
 {
     (void)state;
     ssm2d_context *context = NULL;
@@ -75,7 +75,7 @@ static void contexts(void **state)
     says(&error, "allocate", "release");
 }
 
-static void defaults(void **state)
+static void default_configuration_is_documented_one(void **state)
 {
     (void)state;
     ssm2d_config c = ssm2d_config_default();
@@ -132,7 +132,7 @@ static void field_is_refused(const ssm2d_field *f, int value)
 
 /* The table covers every int of the struct once, agrees with the defaults, and the check agrees
  * with its bounds. */
-static void field_table(void **state)
+static void field_table_matches_struct_defaults_and_check(void **state)
 {
     (void)state;
     size_t count = 0;
@@ -184,7 +184,7 @@ static void field_table(void **state)
     }
 }
 
-static void bad_configurations(void **state)
+static void bad_configurations_are_refused_by_field(void **state)
 {
     (void)state;
     ssm2d_error error;
@@ -220,7 +220,7 @@ static void bad_configurations(void **state)
 }
 
 /* Names, shapes and order as the golden arrays have them; offsets that tile the flat array. */
-static void parameter_table(void **state)
+static void parameter_table_matches_golden_arrays(void **state)
 {
     (void)state;
     static const char *const names[3][9] = {
@@ -283,7 +283,7 @@ static void distributed(const char *what, const double *x, size_t count, double 
                  spread, count);
 }
 
-static void initial_values(void **state)
+static void initial_values_have_declared_moments(void **state)
 {
     (void)state;
     for (int values = SSM2D_REAL; values <= SSM2D_CARTESIAN; values++)
@@ -333,7 +333,7 @@ static void initial_values(void **state)
         }
 }
 
-static void bad_parameters(void **state)
+static void parameters_that_are_not_finite_are_named(void **state)
 {
     (void)state;
     static const double bad[3] = {NAN, INFINITY, -INFINITY};
@@ -366,7 +366,7 @@ static void bad_parameters(void **state)
 }
 
 /* Structs that begin with their size: what is refused, and a program with an older header. */
-static void sizes_of_structs(void **state)
+static void structs_of_older_headers_are_accepted(void **state)
 {
     (void)state;
     ssm2d_error error;
@@ -432,7 +432,7 @@ static void sizes_of_structs(void **state)
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-static void layers_from_settings(void **state)
+static void layers_are_created_from_settings(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1);
@@ -471,7 +471,7 @@ static void layers_from_settings(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void bad_settings(void **state)
+static void bad_settings_are_refused_with_a_suggestion(void **state)
 {
     (void)state;
     static const char *const cases[][4] = {
@@ -494,7 +494,7 @@ static void bad_settings(void **state)
         {"s4nd", "channels=8 rate=nan", "rate=nan", "number"},
         {"ema", "channels=8 init=authors", "ema has no setting", "init"},
         {"ssm3d", "channels=8", "kind=ssm3d", "did you mean ssm2d?"},
-        {"", "channels=8", "kind=", "there are ssm2d, s4nd, ema"}};
+        {"", "channels=8", "kind=", "use one of ssm2d, s4nd, ema"}};
     ssm2d_context *context = context_of(1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ssm2d_layer *layer = (ssm2d_layer *)context;
@@ -524,8 +524,8 @@ static void bad_settings(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Everything that another language needs to know of a kind: settings whose defaults make a layer,
- * algorithms that make plans, and abilities that it has. */
+/* Everything that another language needs to know about a kind: settings whose defaults make a
+ * layer, algorithms that make plans, and abilities that it has. */
 static void kinds_describe_themselves(void **state)
 {
     (void)state;
@@ -656,19 +656,20 @@ static void ema_takes_any_number_of_axes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(versions_and_names),
-                                       cmocka_unit_test(contexts),
-                                       cmocka_unit_test(defaults),
-                                       cmocka_unit_test(field_table),
-                                       cmocka_unit_test(bad_configurations),
-                                       cmocka_unit_test(parameter_table),
-                                       cmocka_unit_test(initial_values),
-                                       cmocka_unit_test(bad_parameters),
-                                       cmocka_unit_test(sizes_of_structs),
-                                       cmocka_unit_test(layers_from_settings),
-                                       cmocka_unit_test(bad_settings),
-                                       cmocka_unit_test(kinds_describe_themselves),
-                                       cmocka_unit_test(ema_takes_any_number_of_axes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(versions_and_names_are_consistent),
+        cmocka_unit_test(contexts_check_their_options),
+        cmocka_unit_test(default_configuration_is_documented_one),
+        cmocka_unit_test(field_table_matches_struct_defaults_and_check),
+        cmocka_unit_test(bad_configurations_are_refused_by_field),
+        cmocka_unit_test(parameter_table_matches_golden_arrays),
+        cmocka_unit_test(initial_values_have_declared_moments),
+        cmocka_unit_test(parameters_that_are_not_finite_are_named),
+        cmocka_unit_test(structs_of_older_headers_are_accepted),
+        cmocka_unit_test(layers_are_created_from_settings),
+        cmocka_unit_test(bad_settings_are_refused_with_a_suggestion),
+        cmocka_unit_test(kinds_describe_themselves),
+        cmocka_unit_test(ema_takes_any_number_of_axes)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

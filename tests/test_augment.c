@@ -167,7 +167,7 @@ static void only_seed_epoch_and_image_decide(void **state)
     augment_destroy(c);
 }
 
-/* The numbers themselves, so that a run can be repeated with a later version. */
+/* The drawn values themselves, so that a run can be repeated with a later version. */
 static void draws_these_numbers(void **state)
 {
     (void)state;

@@ -101,7 +101,7 @@ static void packed_blocks_on(cpu_level level, const simd_ops *ops, const simd_ta
     free(x), free(w), free(bias), free(start);
 }
 
-static void packed_blocks(void **state)
+static void packed_product_has_same_bits_in_any_block(void **state)
 {
     (void)state;
     on_each_level(packed_blocks_on);
@@ -135,7 +135,7 @@ static void tn_blocks_on(cpu_level level, const simd_ops *ops, const simd_table 
     free(x), free(dy), free(want), free(bias), free(few), free(scratch);
 }
 
-static void tn_blocks(void **state)
+static void tn_product_has_same_bits_in_any_block(void **state)
 {
     (void)state;
     on_each_level(tn_blocks_on);
@@ -143,7 +143,7 @@ static void tn_blocks(void **state)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* Every query alone is the reference for ranges of queries. */
+/* The reference for ranges of queries computes every query by itself. */
 static void attention_blocks_on(cpu_level level, const simd_ops *ops, const simd_table *table)
 {
     (void)table;
@@ -192,7 +192,7 @@ static void attention_blocks_on(cpu_level level, const simd_ops *ops, const simd
     free(q), free(k), free(v), free(bias);
 }
 
-static void attention_blocks(void **state)
+static void attention_has_same_bits_in_any_block(void **state)
 {
     (void)state;
     on_each_level(attention_blocks_on);
@@ -225,7 +225,7 @@ static void correlate_blocks_on(cpu_level level, const simd_ops *ops, const simd
     free(x), free(y), free(start);
 }
 
-static void correlate_blocks(void **state)
+static void correlation_has_same_bits_in_any_block(void **state)
 {
     (void)state;
     on_each_level(correlate_blocks_on);
@@ -268,13 +268,13 @@ static void axis_blocks_on(cpu_level level, const simd_ops *ops, const simd_tabl
     free(in), free(start), free(taps);
 }
 
-static void axis_blocks(void **state)
+static void axis_convolution_has_same_bits_in_any_block(void **state)
 {
     (void)state;
     on_each_level(axis_blocks_on);
 }
 
-/* ---- functions of single numbers ------------------------------------------------------------- */
+/* ---- elementwise functions ------------------------------------------------------------------- */
 
 enum { COUNT = 41, MAPS = 8, RESULTS = 4 };
 
@@ -306,7 +306,7 @@ static void map(const simd_ops *ops, int which, real *const *in, real *const *ou
     }
 }
 
-/* Every number alone is the reference. */
+/* The reference computes every element by itself. */
 static void single_numbers_on(cpu_level level, const simd_ops *ops, const simd_table *table)
 {
     (void)table;
@@ -331,7 +331,7 @@ static void single_numbers_on(cpu_level level, const simd_ops *ops, const simd_t
     for (int i = 0; i < 5; i++) free(in[i]);
 }
 
-static void single_numbers(void **state)
+static void scalar_and_vector_results_have_same_bits(void **state)
 {
     (void)state;
     on_each_level(single_numbers_on);
@@ -340,9 +340,12 @@ static void single_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packed_blocks),    cmocka_unit_test(tn_blocks),
-        cmocka_unit_test(attention_blocks), cmocka_unit_test(correlate_blocks),
-        cmocka_unit_test(axis_blocks),      cmocka_unit_test(single_numbers),
+        cmocka_unit_test(packed_product_has_same_bits_in_any_block),
+        cmocka_unit_test(tn_product_has_same_bits_in_any_block),
+        cmocka_unit_test(attention_has_same_bits_in_any_block),
+        cmocka_unit_test(correlation_has_same_bits_in_any_block),
+        cmocka_unit_test(axis_convolution_has_same_bits_in_any_block),
+        cmocka_unit_test(scalar_and_vector_results_have_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

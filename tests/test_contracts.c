@@ -180,7 +180,7 @@ static void broken_contracts_return_errors(void **state)
     ssm2d_context_destroy(s.context);
 }
 
-/* What a kind does not have is unsupported, and said so when it is asked for by a plan. */
+/* Functions that a kind does not have return SSM2D_ERROR_UNSUPPORTED. */
 static void missing_abilities_are_unsupported(void **state)
 {
     (void)state;

@@ -171,7 +171,7 @@ static int run(conv_problem q, const char *algorithm, int layout_in, int layout_
     return in_place;
 }
 
-static void against_the_sums(void **state)
+static void algorithms_agree_with_the_definition(void **state)
 {
     (void)state;
     for (int level = 0; level <= (int)cpu_best(); level++) {
@@ -187,7 +187,7 @@ static void against_the_sums(void **state)
 
 /* Kernels of seven columns are computed in place, where an instruction set has the body for it:
  * every width of blocks, at both edges and between them. */
-static void short_kernels_in_place(void **state)
+static void short_kernels_in_place_agree_with_the_definition(void **state)
 {
     (void)state;
     enum { WHOLE_VECTORS = 16 };
@@ -214,7 +214,7 @@ static void short_kernels_in_place(void **state)
 }
 
 /* The pairs that direct visits, counted one offset at a time. */
-static void pairs_in_closed_form(void **state)
+static void pair_count_equals_counting_by_offsets(void **state)
 {
     (void)state;
     for (int i = 0; i < 2000; i++) {
@@ -227,7 +227,7 @@ static void pairs_in_closed_form(void **state)
     }
 }
 
-static void names_and_refusals(void **state)
+static void unknown_algorithms_are_refused(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1, NULL);
@@ -256,7 +256,9 @@ static void names_and_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_the_sums), cmocka_unit_test(short_kernels_in_place),
-        cmocka_unit_test(pairs_in_closed_form), cmocka_unit_test(names_and_refusals)};
+        cmocka_unit_test(algorithms_agree_with_the_definition),
+        cmocka_unit_test(short_kernels_in_place_agree_with_the_definition),
+        cmocka_unit_test(pair_count_equals_counting_by_offsets),
+        cmocka_unit_test(unknown_algorithms_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,7 +176,7 @@ static void finds_the_largest_size(void **state)
 
 /* ---- lengths --------------------------------------------------------------------------------- */
 
-/* Whatever the length, exactly so many elements are written, with the same results. */
+/* For any length, exactly that many elements are written, with the same results. */
 static void tails_are_as_the_rest(void **state)
 {
     (void)state;
@@ -364,7 +364,7 @@ static void parameters_have_types(void **state)
     graph_destroy(g);
 }
 
-/* A tensor of another type takes the bytes that its elements do. */
+/* A tensor of another type takes as many bytes as its elements. */
 static void memory_is_planned_in_bytes(void **state)
 {
     (void)state;

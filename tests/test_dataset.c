@@ -157,7 +157,7 @@ static void refuses_damaged_gz(void **state)
 
 static ssm2d_status open_idx_test(void) { return try_data(folder, DATASET_TEST); }
 
-static void fashion_mnist_is_what_it_should_be(void **state)
+static void fashion_mnist_has_published_content(void **state)
 {
     (void)state;
     static const int first[] = {9, 0, 0, 3, 0, 2, 7, 2, 5, 5};
@@ -218,7 +218,8 @@ static void fashion_mnist_from_elsewhere(void **state)
 
 enum { PIXELS = 3072 };
 
-/* Records with so many label bytes; the pixel at (c, y, x) of image n is a function of all four. */
+/* Records with this number of label bytes; the pixel at (c, y, x) of image n is a function of all
+ * four. */
 static uint8_t pixel(size_t n, size_t c, size_t y, size_t x)
 {
     return (uint8_t)(n * 91 + c * 50 + y * 7 + x);
@@ -391,7 +392,7 @@ static void survives_failing_allocations(void **state)
 
 /* ---- the registry ---------------------------------------------------------------------------- */
 
-static void says_what_there_is(void **state)
+static void lists_available_data_sets(void **state)
 {
     (void)state;
     const char *name, *help;
@@ -462,7 +463,7 @@ int main(void)
         TEST(reads_idx),
         TEST(refuses_bad_idx),
         TEST(refuses_damaged_gz),
-        TEST(fashion_mnist_is_what_it_should_be),
+        TEST(fashion_mnist_has_published_content),
         TEST(fashion_mnist_from_elsewhere),
         TEST(reads_cifar10),
         TEST(reads_cifar100),
@@ -470,7 +471,7 @@ int main(void)
         TEST(reads_mnist),
         TEST(refuses_bad_cifar),
         TEST(survives_failing_allocations),
-        TEST(says_what_there_is),
+        TEST(lists_available_data_sets),
         TEST(has_short_titles),
         TEST(normalises_for_other_channels),
     };

@@ -176,7 +176,7 @@ static model_config small_vit(void)
     return c;
 }
 
-static void test_mixer(void **state)
+static void test_new_kind_is_configured_as_mixer(void **state)
 {
     (void)state;
     const field_source from = {.where = "--set"};
@@ -224,7 +224,7 @@ static void test_mixer(void **state)
 
 /* In every place of a ViT: its parameters are in the list, with initial values as declared, they
  * may be missing from a file, and the tokens tell where their grid is. */
-static void test_mixer_in_a_model(void **state)
+static void test_new_kind_works_in_every_place(void **state)
 {
     (void)state;
     static const char *const places[] = {"attn", "block", "ffn"};
@@ -262,8 +262,8 @@ static void test_mixer_in_a_model(void **state)
 }
 
 /* Steps of training through the generic code: gradients reach its parameters, and the loss falls.
- * It has no kernel, which pictures are told. */
-static void test_kind_in_training(void **state)
+ * It has no kernel, which the functions for pictures report. */
+static void test_new_kind_trains(void **state)
 {
     (void)state;
     enum { BATCH = 2, CLASSES = 5, PIXELS = 16 * 24 };
@@ -390,7 +390,7 @@ static model_config stages(void)
     return c;
 }
 
-static void test_family(void **state)
+static void test_new_family_is_configured(void **state)
 {
     (void)state;
     const field_source from = {.where = "--set"};
@@ -420,7 +420,7 @@ static void test_family(void **state)
 }
 
 /* Runs, and goes to another image size: its table of relative positions is interpolated. */
-static void test_family_weights(void **state)
+static void test_new_family_runs_at_any_size(void **state)
 {
     (void)state;
     model_config c = stages(), other = stages();
@@ -463,11 +463,11 @@ static void test_family_weights(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mixer),
-        cmocka_unit_test(test_mixer_in_a_model),
-        cmocka_unit_test(test_kind_in_training),
-        cmocka_unit_test(test_family),
-        cmocka_unit_test(test_family_weights),
+        cmocka_unit_test(test_new_kind_is_configured_as_mixer),
+        cmocka_unit_test(test_new_kind_works_in_every_place),
+        cmocka_unit_test(test_new_kind_trains),
+        cmocka_unit_test(test_new_family_is_configured),
+        cmocka_unit_test(test_new_family_runs_at_any_size),
     };
     if (!mkdtemp(folder) || ssm2d_context_create(NULL, &context, &error)) return 1;
     snprintf(path, sizeof path, "%s/w.safetensors", folder);

@@ -82,7 +82,7 @@ static void gradients_are_slopes(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void it_stands_among_the_others(void **state)
+static void new_operator_is_listed(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(2);
@@ -105,7 +105,7 @@ static void it_stands_among_the_others(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void what_it_refuses_is_said(void **state)
+static void new_operator_refuses_with_a_message(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1);
@@ -125,8 +125,8 @@ static void what_it_refuses_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_are_slopes),
-                                       cmocka_unit_test(it_stands_among_the_others),
-                                       cmocka_unit_test(what_it_refuses_is_said)};
+                                       cmocka_unit_test(new_operator_is_listed),
+                                       cmocka_unit_test(new_operator_refuses_with_a_message)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

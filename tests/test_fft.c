@@ -1,5 +1,5 @@
-/* The transforms of the fft algorithm against the sum they stand for, in every instruction set that
- * this machine has: each length that can be planned, any number of elements present, both ways; the
+/* The transforms of the fft algorithm against the defining sum, in every instruction set that this
+ * machine has: each length that can be planned, any number of elements present, both ways; the
  * fused stages; rows transformed two at a time. Lengths too large for that sum are compared with
  * FFTW, if the test is built with it, and taken there and back. */
 #include "core/cpu.h"
@@ -40,7 +40,7 @@ static real *numbers(size_t count)
 typedef struct line {
     fft_line t;
     real *twiddles, *in, *x; /* in, x: [n][2][lanes] */
-    size_t all;              /* numbers of x */
+    size_t all;              /* elements of x */
     int n, count, lanes;
 } line;
 
@@ -156,7 +156,7 @@ static void lengths_agree_with_the_sum(void **state)
 }
 
 /* Any order of stages, not only the planner's. */
-static void every_radix_in_every_place(void **state)
+static void every_radix_works_in_every_stage(void **state)
 {
     (void)state;
     static const int radices[] = {2, 3, 4, 5, 7, 8};
@@ -172,7 +172,7 @@ static void every_radix_in_every_place(void **state)
                 }
 }
 
-static void what_is_planned(void **state)
+static void chosen_lengths_are_valid_and_short(void **state)
 {
     (void)state;
     for (int count = 1; count < 3000; count++)
@@ -190,8 +190,8 @@ static void what_is_planned(void **state)
     assert_true(large.cost > 0);
 }
 
-/* The last stage, the product and the way back in one, against the three of them. */
-static void fused_stages(void **state)
+/* The last stage, the product and the inverse stage in one call, against three separate calls. */
+static void fused_stages_equal_separate_ones(void **state)
 {
     (void)state;
     static const int lengths[][2] = {{4, 1},  {8, 2},  {12, 3},  {16, 4}, {20, 5},
@@ -245,8 +245,9 @@ static void fused_stages(void **state)
         }
 }
 
-/* Two real signals as one: their spectra are those of each alone, and the way back gives both. */
-static void two_real_signals(void **state)
+/* Two real signals transformed as one: their spectra equal those of separate transforms, and the
+ * inverse gives both back. */
+static void two_real_signals_share_one_transform(void **state)
 {
     (void)state;
     static const int lengths[] = {1, 4, 12, 28, 64, 112};
@@ -291,7 +292,7 @@ static void two_real_signals(void **state)
         }
 }
 
-static void large_lengths(void **state)
+static void large_lengths_are_accurate(void **state)
 {
     (void)state;
     static const int counts[] = {500, 1000, 4096, 5000, 12345, 40000};
@@ -331,11 +332,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lengths_agree_with_the_sum),
-        cmocka_unit_test(every_radix_in_every_place),
-        cmocka_unit_test(what_is_planned),
-        cmocka_unit_test(fused_stages),
-        cmocka_unit_test(two_real_signals),
-        cmocka_unit_test(large_lengths),
+        cmocka_unit_test(every_radix_works_in_every_stage),
+        cmocka_unit_test(chosen_lengths_are_valid_and_short),
+        cmocka_unit_test(fused_stages_equal_separate_ones),
+        cmocka_unit_test(two_real_signals_share_one_transform),
+        cmocka_unit_test(large_lengths_are_accurate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,8 +82,8 @@ static void reads_pipes(void **state)
     mem_free(context, bytes);
 }
 
-/* What each use of file_fd makes of a pipe, a link to a file, a file with two names, a folder and
- * nothing: the result that is not a descriptor, or 0. */
+/* The result of each use of file_fd for a pipe, a link to a file, a file with two names, a folder
+ * and a missing file: an error, or 0 for success. */
 static void opens_what_is_safe(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void refuses_places_it_cannot_write(void **state)
     assert_line("Not a directory");
     assert_int_equal(atomic_open(context, "/proc/ssm2d", &file, &error), SSM2D_ERROR_SYSTEM);
     assert_line("/proc/ssm2d: cannot be written");
-    if (geteuid()) { /* nobody tells root */
+    if (geteuid()) { /* root may do anything */
         assert_int_equal(mkdir(io_path("locked"), 0500), 0);
         assert_int_equal(atomic_open(context, io_path("locked/x"), &file, &error),
                          SSM2D_ERROR_SYSTEM);
@@ -233,7 +233,7 @@ static void refuses_places_it_cannot_write(void **state)
     assert_null(file.stream);
 }
 
-/* Killed in the middle of writing: the old file is as it was, and there is no other. */
+/* Killed in the middle of writing: the old file is unchanged, and there is no other. */
 static void leaves_nothing_when_killed(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void leaves_nothing_when_killed(void **state)
     atomic_cancel(&file);
 }
 
-/* A limit on file sizes stands for a full disk. */
+/* A limit on file sizes simulates a full disk. */
 static void leaves_nothing_on_a_full_disk(void **state)
 {
     (void)state;
@@ -357,7 +357,7 @@ static void survives_failing_allocations(void **state)
     assert_int_equal(io_count_files(), 2);
 }
 
-static void shows_foreign_text(void **state)
+static void escapes_control_characters_in_messages(void **state)
 {
     (void)state;
     char out[8], path[300];
@@ -391,7 +391,7 @@ int main(void)
         TEST(says_when_it_cannot_be_put_in_place),
         TEST(makes_folders),
         TEST(survives_failing_allocations),
-        TEST(shows_foreign_text),
+        TEST(escapes_control_characters_in_messages),
     };
     return cmocka_run_group_tests_name("file", tests, io_setup, io_teardown);
 }

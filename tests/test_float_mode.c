@@ -1,4 +1,4 @@
-/* The caller's floating-point mode: whatever it is, when a context is made and when functions are
+/* The caller's floating-point mode: in any mode in which a context is created and functions are
  * called, results have the same bits, nothing traps, and the mode is as before afterwards. */
 #define _GNU_SOURCE /* for float_modes.h */
 #include "float_modes.h"
@@ -173,7 +173,7 @@ static void mode_changes_no_bit(void **state)
             assert_int_equal(got.used, want.used);
             for (size_t k = 0; k < want.used; k++)
                 if (memcmp(&got.numbers[k], &want.numbers[k], sizeof(float)))
-                    fail_msg("%d threads, %s in mode %s: number %zu differs", threads,
+                    fail_msg("%d threads, %s in mode %s: element %zu differs", threads,
                              i % 2 ? "made" : "called", m->name, k);
         }
     free(want.numbers), free(got.numbers);

@@ -86,7 +86,7 @@ static void finds_classes_and_images(void **state)
         dataset_close(d);
     }
     assert_true(names);
-    /* with the numbers that the classes have in training */
+    /* with the class indices of training */
     dataset *d = open_data(folder, DATASET_TEST);
     assert_int_equal(dataset_about(d)->count, 2);
     assert_int_equal(dataset_about(d)->classes, 3);
@@ -165,7 +165,7 @@ static void reads_flat_folders(void **state)
     assert_line("has no folder val or test");
 }
 
-/* Whatever is among the images and is none is counted, and the first is named. */
+/* Non-image files among the images are counted, and the first is named. */
 static void counts_what_is_ignored(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void names_files_that_cannot_be_read(void **state)
     io_put("train/cat/y.PNG", "", 0);
     assert_int_not_equal(fetch_as(d, 2, 8, 8, 1, out), SSM2D_OK);
     assert_line("/train/cat/y.PNG: is empty");
-    assert_int_equal(fetch_as(d, 0, 8, 8, 1, out), SSM2D_OK); /* the rest is as it was */
+    assert_int_equal(fetch_as(d, 0, 8, 8, 1, out), SSM2D_OK); /* the rest is unchanged */
     dataset_limit_pixels(d, 1);
     assert_int_equal(fetch_as(d, 4, 8, 8, 1, out), SSM2D_ERROR_UNSUPPORTED);
     assert_line("pixels, more than the 1 that max-pixels allows");

@@ -36,7 +36,7 @@ static void check_oracle(const char *folder, void *arg)
     case_free(&c);
 }
 
-static void oracle_agrees(void **state)
+static void oracle_agrees_with_golden_cases(void **state)
 {
     visitor v = {context_of(1), 0};
     (void)state;
@@ -97,7 +97,7 @@ static void check_case(const char *folder, void *arg)
     case_free(&c);
 }
 
-static void layer_agrees(void **state)
+static void layer_agrees_with_golden_cases(void **state)
 {
     visitor v = {context_of(2), 0};
     (void)state;
@@ -109,8 +109,8 @@ static void layer_agrees(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(oracle_agrees),
-                                       cmocka_unit_test(layer_agrees)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(oracle_agrees_with_golden_cases),
+                                       cmocka_unit_test(layer_agrees_with_golden_cases)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

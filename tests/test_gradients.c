@@ -19,8 +19,8 @@ static double loss(const problem *p, const double *kernel, double *scratch)
     return sum;
 }
 
-/* dLoss/dx for a number x of p; when x is behind the kernel this is made anew, and left as x - 2h
- * gives it. */
+/* dLoss/dx for an element x of p. If the kernel depends on x it is recomputed, and afterwards is
+ * that of x - 2h. */
 static double derivative(const problem *p, double *x, int behind_kernel, double *kernel,
                          double *scratch)
 {
@@ -76,7 +76,7 @@ static void gradients_are_differences(void **state)
     rng r = rng_seed(31);
     ssm2d_context *context = context_of(2);
     int wrong = 0;
-    /* 5 is prime to the numbers of choices, so that all of them are met */
+    /* 5 is coprime to the numbers of choices, so that all of them occur */
     for (int i = 0; i < 4 * 3 * 2 * 4; i += short_tests() ? 5 : 1) {
         ssm2d_config config = random_config(&r);
         config.norm = (ssm2d_norm)(i % 4);
@@ -99,7 +99,7 @@ static void gradients_are_differences(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* On larger problems, the derivative along a random direction of all numbers at once. */
+/* On larger problems, the derivative along a random direction in all elements at once. */
 static void derivative_along_a_direction(void **state)
 {
     (void)state;

@@ -20,8 +20,8 @@ static const size_t *shape = few; /* of what random graphs work on */
 
 /* ---- random graphs --------------------------------------------------------------------------- */
 
-/* Views of a wider tensor, which may overlap or leave some of it alone; sometimes the tensor itself
- * is used as well. */
+/* Views of a wider tensor, which may overlap or not cover it; sometimes the tensor itself is used
+ * as well. */
 static tensor *of_views(graph *g, tensor *x, rng *r)
 {
     enum { WIDE = 3 * COLS };
@@ -45,8 +45,7 @@ static tensor *of_views(graph *g, tensor *x, rng *r)
     return scale(g, y, 0.2);
 }
 
-/* Nodes take what is there already, mostly what is new; what nobody has used is added up in the
- * end. */
+/* Nodes take existing tensors, mostly recent ones; unused tensors are added up in the end. */
 static tensor *random_model(graph *g, uint64_t seed)
 {
     rng r = rng_seed(seed);
@@ -199,7 +198,7 @@ static void random_graphs_have_right_gradients(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static void second_step_is_the_first(void **state)
+static void second_step_equals_the_first(void **state)
 {
     (void)state;
     counter c = {.fail_at = -1};
@@ -242,7 +241,7 @@ static int chained_nodes(const graph *g)
     return count;
 }
 
-/* Inference runs nodes in chains, training does not: the same bits, whatever the threads. */
+/* Inference runs nodes in chains, training does not: the same bits with any number of threads. */
 static void chains_change_nothing(void **state)
 {
     (void)state;
@@ -353,7 +352,7 @@ static void first_bad_tensor_is_named(void **state)
         for (size_t i = 0; i < out->count; i++) out->grad[i] = 1e200;
         graph_backward(g);
         assert_string_equal(graph_find_bad(g), c->name);
-        /* the search leaves the gradient of the output alone */
+        /* the search does not change the gradient of the output */
         assert_string_equal(graph_find_bad(g), c->name);
     }
     free(p);
@@ -366,7 +365,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_have_right_gradients),
-        cmocka_unit_test(second_step_is_the_first),
+        cmocka_unit_test(second_step_equals_the_first),
         cmocka_unit_test(chains_change_nothing),
         cmocka_unit_test(chains_need_little_memory),
         cmocka_unit_test(first_bad_tensor_is_named),

@@ -1,4 +1,5 @@
-/* What building a graph refuses, and that the first error is the one that is told. In double. */
+/* Errors while building a graph: what is refused, and that the first error is reported. In
+ * double. */
 #include "graph_fixture.h"
 #include "graph_helpers.h"
 

@@ -43,7 +43,7 @@ static void memory_is_used_again(void **state)
             graph_destroy(g);
         }
     }
-    /* a layer more costs its hidden numbers and its residual, but not the output of its GELU;
+    /* one more layer costs its hidden values and its residual, but not the output of its GELU;
      * inference costs none, but for the time of each node of a chain */
     assert_int_equal((training[1] - training[0]) / 4, 64 * (128 + 32) * sizeof(double));
     assert_int_equal(inference[1] - inference[0], 16 * sizeof(double));
@@ -114,7 +114,7 @@ static void deep_graphs_are_planned(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Columns of a gradient that nobody writes are cleared, and only those. */
+/* Columns of a gradient that no node writes are cleared, and only those. */
 static void unwritten_columns_are_cleared(void **state)
 {
     (void)state;

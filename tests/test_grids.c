@@ -17,7 +17,7 @@ static ssm2d_config small_config(int channels, int d_state, int n_ssm, int direc
     return c;
 }
 
-/* Every algorithm gives what the first does. */
+/* All algorithms agree with the first. */
 static int algorithms_agree(const problem *p, ssm2d_type type, int from, double forward_limit,
                             double backward_limit)
 {
@@ -41,7 +41,7 @@ static int algorithms_agree(const problem *p, ssm2d_type type, int from, double 
     return wrong;
 }
 
-static void prime_grid(void **state)
+static void prime_grid_agrees_with_oracle(void **state)
 {
     (void)state;
     rng r = rng_seed(14);
@@ -61,7 +61,7 @@ static void prime_grid(void **state)
 
 /* Every length up to some size, so that every length of transform and every remainder of a block
  * has its turn. */
-static void every_length(void **state)
+static void every_length_agrees_with_oracle(void **state)
 {
     (void)state;
     rng r = rng_seed(20);
@@ -79,7 +79,7 @@ static void every_length(void **state)
 
 /* Too large for the plain convolution: every other algorithm, and the plain one with a short
  * kernel. */
-static void large_grid(void **state)
+static void algorithms_agree_on_large_grid(void **state)
 {
     (void)state;
     rng r = rng_seed(15);
@@ -99,7 +99,7 @@ static void large_grid(void **state)
 
 /* As large as is promised: the response to one impulse, whose first row and column have a closed
  * form. */
-static void largest_grid(void **state)
+static void largest_grid_has_closed_form_response(void **state)
 {
     (void)state;
     enum { SIDE = 4096 };
@@ -147,9 +147,10 @@ static void largest_grid(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(prime_grid), cmocka_unit_test(every_length),
-                                       cmocka_unit_test(large_grid),
-                                       cmocka_unit_test(largest_grid)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prime_grid_agrees_with_oracle),
+                                       cmocka_unit_test(every_length_agrees_with_oracle),
+                                       cmocka_unit_test(algorithms_agree_on_large_grid),
+                                       cmocka_unit_test(largest_grid_has_closed_form_response)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

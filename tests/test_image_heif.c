@@ -1,4 +1,4 @@
-/* HEIC and AVIF, where libheif is: pictures that it has made itself come back. */
+/* HEIC and AVIF, if libheif is installed: pictures that it has encoded are decoded correctly. */
 #include "image_kind_helpers.h"
 
 #include <libheif/heif.h>

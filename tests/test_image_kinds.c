@@ -42,7 +42,7 @@ static void knows_names(void **state)
 #endif
 }
 
-/* What begins like an image and is none is not said to be a damaged one. */
+/* A file that begins like an image but is not one is not reported as a damaged image. */
 static void knows_first_bytes(void **state)
 {
     (void)state;

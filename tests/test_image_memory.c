@@ -1,4 +1,4 @@
-/* The memory that reading and writing PNG and JPEG takes, and what happens without. */
+/* Memory use of reading and writing PNG and JPEG, and failing allocations. */
 #include "image_helpers.h"
 
 #include <malloc.h>

@@ -14,7 +14,7 @@ static const int every_kind[][3] = {
 };
 enum { KINDS = sizeof every_kind / sizeof *every_kind };
 
-/* What channel c of a pixel must come out as, reckoned in real numbers. */
+/* The expected value of channel c of a pixel, computed in floating point. */
 static int expected_png(const png_kind *k, size_t row, size_t col, int c)
 {
     double most = most_of(k), alpha = 1, value;
@@ -149,7 +149,7 @@ static void put32(unsigned char *at, uint32_t value)
     for (int i = 0; i < 4; i++) at[i] = (unsigned char)(value >> (24 - 8 * i));
 }
 
-/* Changes what the header says, with a checksum that agrees. */
+/* Changes the header and updates its checksum. */
 static const char *lie(const char *name, uint32_t rows, uint32_t cols, int interlaced)
 {
     png_kind k = {SPNG_COLOR_TYPE_TRUECOLOR, 8, 3, 0, interlaced};
@@ -181,7 +181,7 @@ static void refuses_lying_headers(void **state)
     assert_int_equal(read_all(lie("a.png", 0x80000000, 10, 0), &info, &pixels),
                      SSM2D_ERROR_ARGUMENT);
     assert_int_equal(read_all(lie("a.png", 0, 10, 0), &info, &pixels), SSM2D_ERROR_ARGUMENT);
-    /* tall is no reason to refuse: the rows run out */
+    /* height is not limited: the file ends early */
     image_reader *reader;
     uint8_t row[3 * COLS];
     assert_int_equal(image_open(context, lie("a.png", 0x7fffffff, COLS, 0), &reader, &info, &error),

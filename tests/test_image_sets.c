@@ -130,7 +130,7 @@ enum { ATTRIBUTES = 40, FACES = 6 };
 /* Which attributes face i has. */
 static int has(size_t i, int a) { return (i * 7 + (size_t)a * 3) % 5 < 2; }
 
-/* The file with so many rows; `said` is its count. */
+/* The file with this number of rows; `said` is the count in its header. */
 static void put_attributes(const char *name, size_t faces, size_t said)
 {
     static char text[16384];

@@ -42,7 +42,7 @@ static void reads_webp(void **state)
     for (size_t i = 0; i < ROWS * COLS * 3; i++) {
         const int value = sample(i / 3 / COLS, i / 3 % COLS, (int)(i % 3));
         const int expected = i / 3 % 3 ? value : (value * 51 + 255 * 204 + 127) / 255;
-        /* lossless WebP leaves colours alone unless they are invisible */
+        /* lossless WebP keeps colours unless they are invisible */
         assert_int_equal(stored[i], expected);
     }
     const image_read_options exact = {.exact = 1};

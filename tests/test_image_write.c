@@ -48,7 +48,7 @@ static void appears_only_when_finished(void **state)
     assert_int_equal(io_count_files(), 1);
 }
 
-/* 16 bits and alpha come back as they were written, when they are asked for. */
+/* 16 bits and alpha are read back as written, if requested. */
 static void keeps_depth_and_alpha(void **state)
 {
     (void)state;

@@ -103,7 +103,7 @@ static void evaluates_in_order(void **state)
     dataset_close(d);
 }
 
-/* Without augmentation, so that images can be told: the order of one epoch. */
+/* The order of one epoch, without augmentation, so that images can be identified. */
 static void order_of(const dataset *d, uint64_t seed, uint64_t epoch, size_t batch, int *order)
 {
     loader_options o = options_for(d, 1, batch);
@@ -215,7 +215,7 @@ static void resumes_anywhere(void **state)
     assert_true(hash(&b) == hashes[BATCHES]);
     assert_int_equal(loader_seek(l, 0, BATCHES + 1, &error), SSM2D_ERROR_ARGUMENT);
     assert_line("batch number 7 of an epoch that has 6");
-    b = next(l); /* as if nothing had been asked */
+    b = next(l); /* as if there had been no request */
     assert_true(hash(&b) == hashes[BATCHES + 1]);
     for (size_t at = 0; at < EPOCHS * BATCHES; at++) {
         fresh = create(d, &o);
@@ -228,7 +228,7 @@ static void resumes_anywhere(void **state)
     dataset_close(d);
 }
 
-/* A batch is left alone while the caller has it, however far the thread is ahead. */
+/* A batch does not change while the caller has it, however far the thread is ahead. */
 static void keeps_the_batch_in_hand(void **state)
 {
     (void)state;
@@ -296,8 +296,8 @@ static void put_picture(int number, int good)
     if (!good) io_put(name, "\x89PNG", 4);
 }
 
-/* The batches before a bad file are good; then comes its line, again and again, until the caller
- * goes elsewhere. */
+/* The batches before a bad file are good; then every call returns its error, until the caller goes
+ * elsewhere. */
 static void reports_what_cannot_be_read(void **state)
 {
     (void)state;
@@ -397,7 +397,7 @@ static void survives_failing_allocations(void **state)
     dataset_close(shared);
     data_empty(folder);
     for (int i = 0; i < 10; i++) put_picture(i, 1);
-    shared = open_data(folder, DATASET_TRAIN); /* here the thread takes memory as well */
+    shared = open_data(folder, DATASET_TRAIN); /* here the thread allocates as well */
     meter.fail_at = -1;
     long before = meter.live;
     for (long n = 0; n < 60; n++) {
@@ -473,7 +473,7 @@ static void shares_evaluation(void **state)
         assert_int_equal(part.number, number);
         assert_int_equal(hash(&part), hash(&all));
     }
-    o.share = 20; /* there are not as many batches: it has none, and waits for nobody */
+    o.share = 20; /* there are fewer batches: it has none, and does not wait for others */
     o.shares = 21;
     idle = create(d, &o);
     loader_destroy(idle);

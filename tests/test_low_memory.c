@@ -1,4 +1,4 @@
-/* Graphs that save memory: what is computed twice gives the same loss and the same gradients to the
+/* Graphs that save memory: recomputing values gives the same loss and the same gradients to the
  * bit, in every family of models, with every mixer, with dropout and stochastic depth, and takes
  * less memory. */
 #include "problem.h"
@@ -66,7 +66,7 @@ static outcome run_steps(const model_config *c, int saves_memory)
     graph_bind(g, o.params, o.grads);
     images->data = pixels;
     targets->data = wanted;
-    for (int step = 0; step < STEPS; step++) { /* other random numbers, added gradients */
+    for (int step = 0; step < STEPS; step++) { /* new random numbers, accumulated gradients */
         g->step = (uint64_t)step;
         graph_forward(g);
         o.losses[step] = loss->data[0];

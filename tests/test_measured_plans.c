@@ -163,7 +163,7 @@ static void negative_strides_are_measured(void **state)
 }
 
 /* Arrays whose bytes do not fit a size_t, though each of them does. */
-static void endless_strides_are_refused(void **state)
+static void overflowing_strides_are_refused(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1);
@@ -187,7 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(hopeless_candidates_are_not_measured),
                                        cmocka_unit_test(candidates_without_memory_are_passed_over),
                                        cmocka_unit_test(negative_strides_are_measured),
-                                       cmocka_unit_test(endless_strides_are_refused)};
+                                       cmocka_unit_test(overflowing_strides_are_refused)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

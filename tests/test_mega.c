@@ -367,7 +367,7 @@ static void compare(setting *set, size_t batch, int random)
     net_close(&n);
 }
 
-static void is_its_formula(void **state)
+static void model_agrees_with_its_formula(void **state)
 {
     (void)state;
     static setting sets[][MAX_SETS] = {
@@ -406,8 +406,8 @@ static void is_its_formula(void **state)
     }
 }
 
-/* More tokens than that and most values are computed again instead of being kept. */
-static void long_sequences_too(void **state)
+/* With more tokens than this, most values are recomputed instead of being kept. */
+static void long_sequences_agree_with_the_formula(void **state)
 {
     (void)state;
     static setting set[MAX_SETS] = {{"image", "[21, 25]"}, {"patch", "1"},   {"dim", "3"},
@@ -526,8 +526,8 @@ static void one_token_has_no_variance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_its_formula),
-        cmocka_unit_test(long_sequences_too),
+        cmocka_unit_test(model_agrees_with_its_formula),
+        cmocka_unit_test(long_sequences_agree_with_the_formula),
         cmocka_unit_test(thread_count_changes_nothing),
         cmocka_unit_test(bad_configurations_are_refused),
         cmocka_unit_test(one_token_has_no_variance),

@@ -74,7 +74,7 @@ static void kernels_are_responses(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void text_says_what_is_off(void **state)
+static void text_mentions_settings_that_are_off(void **state)
 {
     (void)state;
     mixer_config m;
@@ -133,8 +133,9 @@ static void other_axes_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_are_responses), cmocka_unit_test(text_says_what_is_off),
-        cmocka_unit_test(grids_have_one_to_three_axes), cmocka_unit_test(other_axes_are_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_responses),
+                                       cmocka_unit_test(text_mentions_settings_that_are_off),
+                                       cmocka_unit_test(grids_have_one_to_three_axes),
+                                       cmocka_unit_test(other_axes_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void assert_refused(const char *text, ssm2d_status status, const char *pa
         fail_msg("%s gives %d, \"%s\", not \"%s\"", text, (int)got, error.line, part);
 }
 
-static void test_presets(void **state)
+static void test_presets_have_published_values(void **state)
 {
     (void)state;
     model_config c = parsed("{\"model\": \"vit\"}");
@@ -66,7 +66,7 @@ static void test_presets(void **state)
     assert_int_equal(vit_of(&c)->patch, 2);
     assert_int_equal(c.image[0], 64);
     assert_int_equal(c.image[1], 32);
-    /* numbers that files could not keep are those that they keep */
+    /* values are rounded to those that files can hold */
     c = parsed("{\"model\": \"vit\", \"norm_eps\": 0.00030000000000000003}");
     assert_true(vit_of(&c)->norm_eps == 0.0003);
     c = parsed("{\"model\": \"vit\", \"norm_eps\": 0.016666666666666666}");
@@ -87,7 +87,7 @@ static void test_presets(void **state)
                      32);
 }
 
-static void test_mixer(void **state)
+static void test_mixer_keys_are_read(void **state)
 {
     (void)state;
     model_config c = parsed(
@@ -108,8 +108,8 @@ static void test_mixer(void **state)
     assert_ptr_equal(c.mixer.kind, &mixer_none);
 }
 
-/* Lists have a number for each stage; dim and heads may be given for the first alone. */
-static void test_stages(void **state)
+/* Lists have a value for each stage; dim and heads may be given for the first stage only. */
+static void test_lists_have_a_value_per_stage(void **state)
 {
     (void)state;
     model_config c = parsed("{\"model\": \"swin\"}");
@@ -155,9 +155,9 @@ static void test_stages(void **state)
     }
 }
 
-/* A mixer asked for by its name has the model's own settings; an object that does not say `assign`
+/* A mixer given by its name has the model's own settings; an object that does not say `assign`
  * means what it did before there was a choice. */
-static void test_assign(void **state)
+static void test_missing_assign_keeps_its_old_default(void **state)
 {
     (void)state;
     model_config c = parsed("{\"model\": \"vit\", \"mixer\": \"ssm2d\"}");
@@ -170,7 +170,7 @@ static void test_assign(void **state)
     assert_int_equal(ssm2d_config_of(&c.mixer.values)->assign, SSM2D_ASSIGN_DISTINCT);
 }
 
-static void test_refused(void **state)
+static void test_bad_configurations_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -230,7 +230,7 @@ static void test_refused(void **state)
 }
 
 /* A refusal changes nothing. */
-static void test_set(void **state)
+static void test_refused_values_change_nothing(void **state)
 {
     (void)state;
     model_config c, before;
@@ -271,7 +271,7 @@ static void test_set(void **state)
 }
 
 /* Every key that is listed can be set to what the written file has for it. */
-static void test_keys(void **state)
+static void test_every_listed_key_can_be_set(void **state)
 {
     (void)state;
     model_config c = parsed("{\"model\": \"vit\", \"mixer\": \"ssm2d\"}");
@@ -297,7 +297,7 @@ static void test_keys(void **state)
     cJSON_Delete(root);
 }
 
-static void test_round_trip(void **state)
+static void test_written_configurations_read_back_unchanged(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -335,7 +335,7 @@ static void test_round_trip(void **state)
 
 /* No folder of tests/golden-models is forgotten: it is in the list that is run, or its mixer is
  * refused as one that is not there yet. */
-static void test_golden_models_are_run_or_wait(void **state)
+static void test_golden_models_are_run_or_refused(void **state)
 {
     (void)state;
     ssm2d_context *context;
@@ -364,7 +364,7 @@ static void test_golden_models_are_run_or_wait(void **state)
 
 /* Whether images fit is asked of the patches that they would be cut into: from 64 pixels on those
  * are twice as large. */
-static void open_patches_fit(void **state)
+static void default_patches_fit_the_image(void **state)
 {
     (void)state;
     static const char *const names[] = {"vit", "mega", "swin"};
@@ -384,10 +384,15 @@ static void open_patches_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(open_patches_fit), cmocka_unit_test(test_golden_models_are_run_or_wait),
-        cmocka_unit_test(test_presets),     cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_mixer),       cmocka_unit_test(test_assign),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_set),
-        cmocka_unit_test(test_keys),        cmocka_unit_test(test_round_trip)};
+        cmocka_unit_test(default_patches_fit_the_image),
+        cmocka_unit_test(test_golden_models_are_run_or_refused),
+        cmocka_unit_test(test_presets_have_published_values),
+        cmocka_unit_test(test_lists_have_a_value_per_stage),
+        cmocka_unit_test(test_mixer_keys_are_read),
+        cmocka_unit_test(test_missing_assign_keeps_its_old_default),
+        cmocka_unit_test(test_bad_configurations_are_refused),
+        cmocka_unit_test(test_refused_values_change_nothing),
+        cmocka_unit_test(test_every_listed_key_can_be_set),
+        cmocka_unit_test(test_written_configurations_read_back_unchanged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void net_free(net *n)
     free(n->params), free(n->grads);
 }
 
-static void test_golden(void **state)
+static void test_models_agree_with_golden_values(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(2);
@@ -97,7 +97,7 @@ static size_t count_of(ssm2d_context *context, const char *name, int classes, co
     return total;
 }
 
-static void test_counts(void **state)
+static void test_parameter_counts_have_closed_form(void **state)
 {
     (void)state;
     static const struct {
@@ -151,8 +151,9 @@ static size_t paper_total(ssm2d_context *context, const paper_model *m, const pa
     return total;
 }
 
-/* The paper cuts and rounds as it likes, hence the tolerance of more than one in the last place. */
-static void test_paper_counts(void **state)
+/* The paper sometimes truncates and sometimes rounds, hence the tolerance of more than one unit in
+ * the last place. */
+static void test_parameter_counts_are_those_of_the_paper(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1);
@@ -248,7 +249,7 @@ static void overfit(const char *const (*set)[2], int count)
     ssm2d_context_destroy(context);
 }
 
-static void test_overfit(void **state)
+static void test_models_overfit_one_batch(void **state)
 {
     (void)state;
     static const char *const with_ssm2d[][2] = {{"mixer", "ssm2d"}, {"pos_embed", "false"}};
@@ -290,7 +291,7 @@ static void test_overfit(void **state)
 /* ---- other ways to run ----------------------------------------------------------------------- */
 
 /* Any patch, any rectangle, any number of colours: finite, and different for different images. */
-static void test_sizes(void **state)
+static void test_any_patch_and_image_shape_works(void **state)
 {
     (void)state;
     static const char *const sets[][5][2] = {
@@ -349,8 +350,8 @@ static void test_sizes(void **state)
 }
 
 /* Weights of one size at another: position embedding interpolated, kernels of the new grid, all
- * else as it was. */
-static void test_other_size(void **state)
+ * else unchanged. */
+static void test_weights_work_at_another_size(void **state)
 {
     (void)state;
     static const char *const set[][2] = {{"mixer", "ssm2d"}};
@@ -399,8 +400,8 @@ static void test_other_size(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Drop path acts in training only, and with each step anew; or, where the first block has the rate
- * 0 and is the only one, not at all. `set` has it last. */
+/* Drop path acts in training only, with new draws in each step; or, where the first block has the
+ * rate 0 and is the only one, not at all. `set` has it last. */
 static void check_drop_path(const char *const (*set)[2], int count, int acts)
 {
     ssm2d_context *context = context_of(1);
@@ -430,7 +431,7 @@ static void check_drop_path(const char *const (*set)[2], int count, int acts)
     ssm2d_context_destroy(context);
 }
 
-static void test_drop_path(void **state)
+static void test_drop_path_drops_whole_branches(void **state)
 {
     (void)state;
     static const char *const vit[][2] = {{"drop_path", "0.5"}},
@@ -451,10 +452,13 @@ static void test_drop_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),       cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_paper_counts), cmocka_unit_test(test_overfit),
-        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_other_size),
-        cmocka_unit_test(test_drop_path),
+        cmocka_unit_test(test_models_agree_with_golden_values),
+        cmocka_unit_test(test_parameter_counts_have_closed_form),
+        cmocka_unit_test(test_parameter_counts_are_those_of_the_paper),
+        cmocka_unit_test(test_models_overfit_one_batch),
+        cmocka_unit_test(test_any_patch_and_image_shape_works),
+        cmocka_unit_test(test_weights_work_at_another_size),
+        cmocka_unit_test(test_drop_path_drops_whole_branches),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

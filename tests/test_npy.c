@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-/* A file of the given version with this header text and so many bytes of data. */
+/* A file of the given version with this header text and this many bytes of data. */
 static size_t make(unsigned char *out, int version, const char *header, size_t data)
 {
     size_t length = strlen(header), width = version == 1 ? 2 : 4;

@@ -58,7 +58,7 @@ enum { FEW = 6, MANY = 75 };
 typedef struct reference {
     int tokens;
     const double *q, *k, *v; /* of image 0 */
-    size_t q_row, v_row;     /* numbers from token to token */
+    size_t q_row, v_row;     /* elements from token to token */
     int heads, width, v_width;
     double scale;
     const double *table; /* (entries, heads), or NULL */
@@ -412,7 +412,7 @@ static void batch_norm_moves_its_moments(void **state)
     }
 }
 
-/* A node that is recomputed before backward does not move the moments again. */
+/* A node that is recomputed before backward does not update the moments twice. */
 static void batch_norm_is_recomputed_once(void **state)
 {
     (void)state;

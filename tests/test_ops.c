@@ -1,5 +1,5 @@
 /* Every operator of ops.def, through real graphs: gradients against central differences in double,
- * float against double, and the same bits whatever the number of threads. */
+ * float against double, and the same bits for any number of threads. */
 #include "op_checks.h"
 #include "problem.h"
 
@@ -90,7 +90,7 @@ static int acts_in_training(const char *op)
 }
 
 /* Inference may go other ways; what it keeps of the parameters must follow them. */
-static void inference_is_the_way_forward(void **state)
+static void inference_equals_forward_of_training(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(2);
@@ -153,7 +153,7 @@ static void thread_count_changes_nothing(void **state)
 
 /* GELU and its slope against erfc in double. The tail keeps its leading digits; what is lost comes
  * from rounding x^2. */
-static void gelu_is_exact(void **state)
+static void gelu_uses_exact_erf(void **state)
 {
     (void)state;
     enum { COUNT = 4099 }; /* no whole number of vectors */
@@ -197,9 +197,9 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_op_has_an_example),
                                        cmocka_unit_test(gradients_are_slopes),
                                        cmocka_unit_test(float_is_close_to_double),
-                                       cmocka_unit_test(inference_is_the_way_forward),
+                                       cmocka_unit_test(inference_equals_forward_of_training),
                                        cmocka_unit_test(thread_count_changes_nothing),
-                                       cmocka_unit_test(gelu_is_exact)};
+                                       cmocka_unit_test(gelu_uses_exact_erf)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void kernel_is_a_sum_over_paths(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static void kernel_is_the_recursion(void **state)
+static void kernel_agrees_with_recursion(void **state)
 {
     (void)state;
     rng r = rng_seed(2);
@@ -108,7 +108,7 @@ static int check_layer(ssm2d_context *context, const problem *p, layout in, layo
     return wrong;
 }
 
-static void layer_is_the_plain_one(void **state)
+static void layer_agrees_with_oracle(void **state)
 {
     (void)state;
     static const size_t batches[] = {1, 2, 3, 5, 7};
@@ -129,7 +129,7 @@ static void layer_is_the_plain_one(void **state)
 }
 
 /* Grids at and around the sizes where blocked code changes its path, and the paper's own shapes. */
-static void sizes_of_the_paper(void **state)
+static void layer_agrees_at_sizes_of_the_paper(void **state)
 {
     (void)state;
     static const struct {
@@ -155,9 +155,10 @@ static void sizes_of_the_paper(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernel_is_a_sum_over_paths), cmocka_unit_test(kernel_is_the_recursion),
-        cmocka_unit_test(layer_is_the_plain_one), cmocka_unit_test(sizes_of_the_paper)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernel_is_a_sum_over_paths),
+                                       cmocka_unit_test(kernel_agrees_with_recursion),
+                                       cmocka_unit_test(layer_agrees_with_oracle),
+                                       cmocka_unit_test(layer_agrees_at_sizes_of_the_paper)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static void refuse(ssm2d_context *context, const ssm2d_config *config, ssm2d_pla
     assert_int_not_equal(plan_create(context, config, &o, &plan, NULL), SSM2D_OK);
 }
 
-static void bad_plans(void **state)
+static void bad_plan_options_are_refused(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1);
@@ -91,8 +91,8 @@ static void bad_plans(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* auto decides for something that exists, measured or not. */
-static void automatic_plans(void **state)
+/* auto chooses an algorithm that exists, measured or not. */
+static void auto_chooses_an_existing_algorithm(void **state)
 {
     (void)state;
     rng r = rng_seed(42);
@@ -131,8 +131,8 @@ static void automatic_plans(void **state)
 }
 
 /* Without a norm kernels grow by orders of magnitude: auto is as accurate at every cell as the
- * recurrence in double. All numbers are positive, so that no cell is small by cancellation. */
-static void automatic_without_norm(void **state)
+ * recurrence in double. All values are positive, so that no cell is small by cancellation. */
+static void auto_without_norm_is_accurate_at_every_cell(void **state)
 {
     (void)state;
     rng r = rng_seed(46);
@@ -166,7 +166,7 @@ static void automatic_without_norm(void **state)
         ssm2d_plan_destroy(plan);
         free(params), free(u), free(y);
         answer_free(&want);
-        /* it can still be asked for */
+        /* it can still be named */
         o.algorithm = "fft";
         assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
         ssm2d_plan_destroy(plan);
@@ -175,9 +175,9 @@ static void automatic_without_norm(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* auto stays within a limit that only some algorithms keep, and does not speak of those it passed
+/* auto stays within a limit that only some algorithms meet, and does not report those it passed
  * over. */
-static void limited_memory(void **state)
+static void auto_respects_max_bytes(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1);
@@ -210,7 +210,7 @@ static void limited_memory(void **state)
 
 /* Planning the largest sides there are, for every algorithm and auto: refused or not, it must not
  * take time that grows with the cells. */
-static void largest_grid(void **state)
+static void planning_time_does_not_grow_with_cells(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1);
@@ -227,7 +227,7 @@ static void largest_grid(void **state)
 }
 
 /* Only the context must outlive what is made from it. */
-static void plan_may_go_first(void **state)
+static void plan_may_be_destroyed_before_its_workspace(void **state)
 {
     (void)state;
     rng r = rng_seed(44);
@@ -241,7 +241,7 @@ static void plan_may_go_first(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void bad_strides(void **state)
+static void bad_strides_are_refused(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1);
@@ -278,7 +278,7 @@ static void bad_strides(void **state)
 }
 
 /* Strides of axes with one element are never taken, however extreme they are. */
-static void strides_never_taken(void **state)
+static void strides_of_single_elements_are_ignored(void **state)
 {
     (void)state;
     rng r = rng_seed(77);
@@ -326,7 +326,7 @@ static void strides_never_taken(void **state)
 
 /* A plan for inference needs no more memory and gives the same; prepared once, apply serves many
  * inputs. */
-static void inference(void **state)
+static void inference_plan_needs_less_memory_and_gives_same_bits(void **state)
 {
     (void)state;
     rng r = rng_seed(43);
@@ -373,15 +373,16 @@ static void inference(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_plans),
-                                       cmocka_unit_test(automatic_plans),
-                                       cmocka_unit_test(automatic_without_norm),
-                                       cmocka_unit_test(inference),
-                                       cmocka_unit_test(limited_memory),
-                                       cmocka_unit_test(plan_may_go_first),
-                                       cmocka_unit_test(bad_strides),
-                                       cmocka_unit_test(largest_grid),
-                                       cmocka_unit_test(strides_never_taken)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_plan_options_are_refused),
+        cmocka_unit_test(auto_chooses_an_existing_algorithm),
+        cmocka_unit_test(auto_without_norm_is_accurate_at_every_cell),
+        cmocka_unit_test(inference_plan_needs_less_memory_and_gives_same_bits),
+        cmocka_unit_test(auto_respects_max_bytes),
+        cmocka_unit_test(plan_may_be_destroyed_before_its_workspace),
+        cmocka_unit_test(bad_strides_are_refused),
+        cmocka_unit_test(planning_time_does_not_grow_with_cells),
+        cmocka_unit_test(strides_of_single_elements_are_ignored)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

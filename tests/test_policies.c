@@ -26,7 +26,7 @@ static void resized_crops_are_uniform(void **state)
         const double area = (double)g.rows * (double)g.cols / SIDE / SIDE;
         const double ratio = log((double)g.cols / (double)g.rows) / log(4.0 / 3);
         assert_true(area > 0.0795 && area <= 1 && fabs(ratio) < 1.01);
-        if (area > 0.7) continue; /* these may not fit, and are drawn anew */
+        if (area > 0.7) continue; /* these may not fit, and are redrawn */
         uniformity_add(&areas, fmin(fmax((area - 0.08) / 0.62, 0), 1));
         uniformity_add(&ratios, fmin(fmax((ratio + 1) / 2, 0), 1));
         if (g.rows < SIDE) uniformity_add(&tops, (double)g.top / (double)(SIDE - g.rows));
@@ -41,7 +41,7 @@ static void resized_crops_are_uniform(void **state)
     assert_uniform(&lefts);
 }
 
-/* An image so narrow that nothing fits gives its middle. */
+/* For an image so narrow that no crop fits, the centre is used. */
 static void narrow_images_give_their_middle(void **state)
 {
     (void)state;
@@ -521,7 +521,7 @@ static void mixing_reverses_batches(void **state)
     assert_true(cut > 400);
 }
 
-/* Small alphas, whose numbers are far apart in magnitude, stay numbers. */
+/* Small alphas, whose draws differ by orders of magnitude, never give NaN. */
 static void small_alphas_are_numbers(void **state)
 {
     (void)state;

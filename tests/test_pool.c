@@ -1,4 +1,4 @@
-/* The pool of threads: every task once whatever the number of threads, groups of workers, an
+/* The pool of threads: every task runs once for any number of threads, groups of workers, an
  * executor instead of them; and the schedule with which `ssm2d bench train` predicts larger
  * pools. */
 #include "problem.h"
@@ -15,7 +15,7 @@ enum { MAX_TASKS = 700 };
 
 typedef struct counts {
     int threads;
-    _Atomic int times[MAX_TASKS], strangers; /* strangers: workers with impossible numbers */
+    _Atomic int times[MAX_TASKS], strangers; /* strangers: calls with an invalid worker index */
 } counts;
 
 static void count_task(void *arg, size_t task, int worker)
@@ -25,7 +25,7 @@ static void count_task(void *arg, size_t task, int worker)
     if (worker < 0 || worker >= c->threads) atomic_fetch_add(&c->strangers, 1);
 }
 
-static void every_task_once(void **state)
+static void every_task_runs_once(void **state)
 {
     (void)state;
     static const int threads[] = {1, 2, 7, 8, 9, 16, 23, 40};
@@ -64,7 +64,7 @@ static void groups_share_all_tasks(void **state)
             }
             assert_int_equal(first, tasks);
         }
-    /* larger numbers than could be multiplied */
+    /* sizes whose product would overflow */
     assert_true(pool_group_end(SIZE_MAX, 64, 6) < SIZE_MAX);
     assert_true(pool_group_end(SIZE_MAX, 64, 7) == SIZE_MAX);
 }
@@ -82,7 +82,7 @@ static void run_tasks(void *user, size_t tasks, pool_task task_of, void *arg)
 }
 
 /* An executor gets every run, and says for how many threads work is cut. */
-static void delegates(void **state)
+static void executor_receives_every_run(void **state)
 {
     (void)state;
     static counts c;
@@ -112,7 +112,7 @@ static void assert_seconds(double got, double want)
         fail_msg("%g seconds instead of %g", got, want);
 }
 
-static void schedule(void **state)
+static void simulated_schedule_has_expected_times(void **state)
 {
     (void)state;
     const pool_costs none = {0, 0, 0}, costs = {.signal = 5, .counter = 2, .line = 0.5};
@@ -165,10 +165,10 @@ static void schedule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_task_once),
+        cmocka_unit_test(every_task_runs_once),
         cmocka_unit_test(groups_share_all_tasks),
-        cmocka_unit_test(delegates),
-        cmocka_unit_test(schedule),
+        cmocka_unit_test(executor_receives_every_run),
+        cmocka_unit_test(simulated_schedule_has_expected_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

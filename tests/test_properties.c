@@ -1,4 +1,4 @@
-/* What must hold whatever the numbers: the paper's theorem, adjoint, linearity, shifts, mirrors,
+/* Properties that hold for all values: the paper's theorem, adjoint, linearity, shifts, mirrors,
  * grids of every shape. */
 #include "oracle.h"
 #include "problem.h"
@@ -80,8 +80,8 @@ static void pascal_kernel_has_full_rank(void **state)
     assert_int_equal(oracle_rank(SIDE, SIDE, got, 1e-12), SIDE);
 }
 
-/* What S4ND's separable kernels cannot do, one coordinate of this layer does. */
-static void ranks(void **state)
+/* One coordinate of this layer gives kernels that are not separable, which S4ND cannot. */
+static void one_coordinate_gives_kernels_of_full_rank(void **state)
 {
     (void)state;
     enum { SIDE = 6 };
@@ -100,8 +100,8 @@ static void ranks(void **state)
     assert_int_equal(oracle_rank(SIDE, SIDE, outer, 1e-10), 1);
 }
 
-/* What the normalisation is for: with all a = b = 1 every state inside stays 1. */
-static void relaxed_keeps_ones(void **state)
+/* The purpose of the normalisation: with all a = b = 1 every state inside stays 1. */
+static void relaxed_norm_keeps_states_at_one(void **state)
 {
     (void)state;
     enum { ROWS = 30, COLS = 41 };
@@ -115,7 +115,7 @@ static void relaxed_keeps_ones(void **state)
         }
 }
 
-static void adjoint_and_linear(void **state)
+static void layer_is_linear_and_backward_its_adjoint(void **state)
 {
     (void)state;
     static const size_t grids[][2] = {{1, 1}, {1, 2}, {2, 1},  {1, 19}, {23, 1}, {2, 2},
@@ -161,7 +161,7 @@ static void adjoint_and_linear(void **state)
 }
 
 /* The response to an impulse moves with it. */
-static void shift_equivariant(void **state)
+static void response_moves_with_the_impulse(void **state)
 {
     (void)state;
     enum { ROWS = 12, COLS = 15, DOWN = 3, RIGHT = 4 };
@@ -212,7 +212,7 @@ static double *mirrored(const problem *p, const double *x, int flip_rows, int fl
 
 /* With shared systems a mirrored input gives the mirrored output, for every mirror the directions
  * contain. */
-static void mirror_symmetric(void **state)
+static void mirrored_input_gives_mirrored_output(void **state)
 {
     (void)state;
     rng r = rng_seed(13);
@@ -245,7 +245,7 @@ static void mirror_symmetric(void **state)
 /* When the number of systems divides that of the channels, `authors` gives all directions of a
  * channel the same system: the layer commutes with the mirror images of its directions, and cannot
  * tell one side from the other. With `distinct` and `paper` it can. */
-static void assign_and_symmetry(void **state)
+static void only_assign_authors_is_mirror_symmetric(void **state)
 {
     (void)state;
     rng r = rng_seed(31);
@@ -342,8 +342,8 @@ static void extreme_values_stay_finite(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* The variance over one channel is nothing: the output is beta. */
-static void layer_norm_of_one_channel(void **state)
+/* The variance over one channel is zero: the output is beta. */
+static void layer_norm_of_one_channel_gives_beta(void **state)
 {
     (void)state;
     rng r = rng_seed(18);
@@ -394,15 +394,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(centre_is_rounded_once),
         cmocka_unit_test(pascal_kernel_has_full_rank),
-        cmocka_unit_test(ranks),
-        cmocka_unit_test(relaxed_keeps_ones),
-        cmocka_unit_test(adjoint_and_linear),
-        cmocka_unit_test(shift_equivariant),
-        cmocka_unit_test(mirror_symmetric),
+        cmocka_unit_test(one_coordinate_gives_kernels_of_full_rank),
+        cmocka_unit_test(relaxed_norm_keeps_states_at_one),
+        cmocka_unit_test(layer_is_linear_and_backward_its_adjoint),
+        cmocka_unit_test(response_moves_with_the_impulse),
+        cmocka_unit_test(mirrored_input_gives_mirrored_output),
         cmocka_unit_test(small_kernel_is_a_corner),
         cmocka_unit_test(extreme_values_stay_finite),
-        cmocka_unit_test(layer_norm_of_one_channel),
-        cmocka_unit_test(assign_and_symmetry),
+        cmocka_unit_test(layer_norm_of_one_channel_gives_beta),
+        cmocka_unit_test(only_assign_authors_is_mirror_symmetric),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

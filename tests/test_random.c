@@ -37,7 +37,7 @@ static uint64_t hash_of(ssm2d_values values, layer_init init, ssm2d_type type)
     return hash;
 }
 
-static void initial_parameters(void **state)
+static void initial_parameters_have_known_hashes(void **state)
 {
     (void)state;
     static const uint64_t want[3][2][2] = {
@@ -55,7 +55,8 @@ static void initial_parameters(void **state)
             }
 }
 
-/* The numbers behind the normals, against the C library's, which is good to one unit. */
+/* The uniform draws behind the normals, transformed with the C library, which is accurate to one
+ * unit. */
 static void normals_are_box_muller(void **state)
 {
     (void)state;
@@ -76,7 +77,7 @@ static void normals_are_box_muller(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(initial_parameters),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(initial_parameters_have_known_hashes),
                                        cmocka_unit_test(normals_are_box_muller)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static void add_shares(const example *e, const double *jacobian, size_t dim, dou
     free(product);
 }
 
-/* The squares of the field of so many images, as shares of their sum. */
+/* The squares of the field of this many images, as fractions of their sum. */
 static void shares_of(const receptive_field *r, size_t pixels, double *shares)
 {
     double sum = 0;
@@ -199,7 +199,7 @@ static void check_field(const char *name, const char *changes)
     free(jacobian);
 }
 
-static void test_differences(void **state)
+static void test_field_equals_finite_differences(void **state)
 {
     (void)state;
     check_field("vit-mini", "image=12x20 dim=16 heads=2 depth=1 mixer=ssm2d channels=1");
@@ -213,9 +213,9 @@ static void test_differences(void **state)
     check_field("mega-mini", "image=16 dim=16 z=8 v=12 ffn=16 depth=2 mixer=ema");
 }
 
-/* LayerNorm makes the derivatives of a pale image many times larger than those of others. It counts
- * as one of the images all the same. */
-static void test_dominant_image(void **state)
+/* LayerNorm makes the derivatives of a pale image many times larger than those of others. It still
+ * has the weight of one image. */
+static void test_each_image_has_equal_weight(void **state)
 {
     (void)state;
     enum { ORDINARY = 15 };
@@ -241,8 +241,8 @@ static void test_dominant_image(void **state)
     free(after);
 }
 
-/* The patch of the centre alone: all of it is within no distance. */
-static void test_radius(void **state)
+/* A field on the centre patch only has radius 0. */
+static void test_radius_of_centre_patch_is_zero(void **state)
 {
     (void)state;
     example e = example_of("vit-mini", "image=16 dim=16 heads=2 depth=1");
@@ -269,7 +269,7 @@ static void test_radius(void **state)
     example_free(&e);
 }
 
-static void test_refused(void **state)
+static void test_bad_requests_are_refused(void **state)
 {
     (void)state;
     example e = example_of("vit-mini", "image=16 dim=16 heads=2 depth=2");
@@ -288,10 +288,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_differences),
-        cmocka_unit_test(test_dominant_image),
-        cmocka_unit_test(test_radius),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_field_equals_finite_differences),
+        cmocka_unit_test(test_each_image_has_equal_weight),
+        cmocka_unit_test(test_radius_of_centre_patch_is_zero),
+        cmocka_unit_test(test_bad_requests_are_refused),
     };
     return cmocka_run_group_tests(tests, start, end);
 }

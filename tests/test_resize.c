@@ -97,11 +97,11 @@ static void takes_images_of_many_sizes_in_turn(void **state)
         run(r, grey, R, C, 1, out);
         run(r, constant, 40, 1, 3, out);
     }
-    assert_int_equal(meter.calls, calls); /* no memory for what it has met before */
+    assert_int_equal(meter.calls, calls); /* no allocation for sizes seen before */
     resize_destroy(r);
 }
 
-/* A chooser that says what it is told to. */
+/* A chooser that returns a given answer. */
 static void choose(void *user, size_t rows, size_t cols, resize_region *region)
 {
     assert_true(region->top == 0 && region->left == 0);

@@ -1,4 +1,4 @@
-/* Named arrays: what is written can be read, and what lies is refused with its reason. */
+/* Named arrays: written files read back, and inconsistent files are refused with the reason. */
 #include "io_helpers.h"
 
 #include "io/safetensors.h"
@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-/* A file with this header text (padded when asked) and so many bytes of data 0, 1, 2 ..; to be
+/* A file with this header text (padded when asked) and this many bytes of data 0, 1, 2 ..; to be
  * freed. */
 static unsigned char *make(const char *header, size_t data, size_t *size)
 {

@@ -29,7 +29,7 @@ static const example examples[] = {
     {{"one/a+b", "two/a+b"}, {"one/a", "two/a"}},
 };
 
-static void makes_names(void **state)
+static void names_are_short_and_unique(void **state)
 {
     (void)state;
     for (size_t e = 0; e < sizeof examples / sizeof *examples; e++) {
@@ -44,6 +44,7 @@ static void makes_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(makes_names, io_begin)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(names_are_short_and_unique, io_begin)};
     return cmocka_run_group_tests_name("short_names", tests, io_setup, io_teardown);
 }

@@ -82,7 +82,7 @@ static parts open_parts(double val, double fraction, uint64_t seed)
     return p;
 }
 
-static void divides_every_class(void **state)
+static void every_class_is_split(void **state)
 {
     (void)state;
     put_images();
@@ -113,12 +113,12 @@ static void depends_on_the_seed_alone(void **state)
     assert_memory_equal(&a, &b, sizeof a);
     assert_memory_not_equal(a.choose.has, c.choose.has, IMAGES);
     assert_memory_not_equal(a.train.has, c.train.has, IMAGES);
-    /* what is held out is the same whatever is trained on */
+    /* the held-out images do not depend on the training fraction */
     const parts d = open_parts(.2, .1, 1);
     assert_memory_equal(a.choose.has, d.choose.has, IMAGES);
 }
 
-static void chooses_what_there_is(void **state)
+static void choice_images_come_from_the_first_available_split(void **state)
 {
     (void)state;
     put_images();
@@ -230,9 +230,12 @@ static void survives_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(divides_every_class),   TEST(depends_on_the_seed_alone),
-        TEST(chooses_what_there_is), TEST(refuses_bad_fractions),
-        TEST(divides_binary_labels), TEST(survives_failing_allocations),
+        TEST(every_class_is_split),
+        TEST(depends_on_the_seed_alone),
+        TEST(choice_images_come_from_the_first_available_split),
+        TEST(refuses_bad_fractions),
+        TEST(divides_binary_labels),
+        TEST(survives_failing_allocations),
     };
     return cmocka_run_group_tests_name("split", tests, io_setup, data_end);
 }

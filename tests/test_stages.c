@@ -160,7 +160,7 @@ static void pixels_come_before_floats(void **state)
     dataset_close(d);
 }
 
-/* Images and smoothed targets alike, by a weight that depends on the batch's number alone. */
+/* Mixes images and smoothed targets with a weight that depends on the batch index only. */
 static void batches_are_mixed(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static void resumes_in_the_middle_of_an_epoch(void **state)
     dataset_close(d);
 }
 
-/* An augmentation that is switched on leaves what the others draw as it was. */
+/* Switching on an augmentation does not change the draws of the others. */
 static void purposes_do_not_interfere(void **state)
 {
     (void)state;
@@ -350,7 +350,7 @@ static void survives_failing_allocations(void **state)
 
 /* ---- registering ----------------------------------------------------------------------------- */
 
-static void refuses_what_is_taken(void **state)
+static void refuses_names_that_are_taken(void **state)
 {
     (void)state;
     augmentation a = example_mix;
@@ -393,7 +393,7 @@ int main(void)
         STAGE(purposes_do_not_interfere),
         STAGE(takes_no_memory_once_created),
         STAGE(survives_failing_allocations),
-        STAGE(refuses_what_is_taken),
+        STAGE(refuses_names_that_are_taken),
     };
     return cmocka_run_group_tests_name("stages", tests, io_setup, data_end);
 }

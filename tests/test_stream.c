@@ -72,7 +72,7 @@ static int check_stream(ssm2d_context *context, const problem *p)
     return wrong;
 }
 
-static void recurrent_is_convolution(void **state)
+static void stream_equals_convolution(void **state)
 {
     (void)state;
     rng r = rng_seed(21);
@@ -95,8 +95,8 @@ static void recurrent_is_convolution(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Many more rows than a plan would like: the state neither drifts nor grows. */
-static void many_rows(void **state)
+/* Many more rows than a plan could hold: the state neither drifts nor grows. */
+static void state_does_not_drift_over_many_rows(void **state)
 {
     (void)state;
     rng r = rng_seed(22);
@@ -113,7 +113,7 @@ static void many_rows(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static void bad_streams(void **state)
+static void unsupported_streams_are_refused(void **state)
 {
     (void)state;
     rng r = rng_seed(23);
@@ -141,7 +141,7 @@ static void bad_streams(void **state)
             stream_create(context, &config, 0, 3, SSM2D_DOUBLE, p.params, &stream, &error),
             SSM2D_OK);
         assert_non_null(strstr(error.line, "batch"));
-        config.channels = 1 << 20; /* its state would have 2^62 numbers */
+        config.channels = 1 << 20; /* its state would have 2^62 elements */
         config.d_state = 1 << 12;
         config.values = SSM2D_POLAR;
         double *params = doubles(param_total(&config));
@@ -155,7 +155,7 @@ static void bad_streams(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* A cut kernel either streams right or is refused with the field's name. */
+/* A truncated kernel either streams correctly or is refused with the field's name. */
 static void trunc_is_honoured_or_refused(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void push_with(ssm2d_stream *stream, problem *p, ssm2d_type type, size_t 
 /* An input that is not finite, or close to the largest number, reaches the cells that depend on it
  * and no others: not other images, channels, rows above, columns to the left; and is gone after a
  * reset. */
-static void extreme_inputs_stay_where_they_are(void **state)
+static void extreme_inputs_reach_dependent_cells_only(void **state)
 {
     (void)state;
     rng r = rng_seed(25);
@@ -236,8 +236,8 @@ static void extreme_inputs_stay_where_they_are(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Inputs so small that they are taken as zero: the output is so, or as small as they are. */
-static void subnormal_inputs(void **state)
+/* Subnormal inputs, which may count as zero: the output is zero or as small as they are. */
+static void subnormal_inputs_count_as_zero(void **state)
 {
     (void)state;
     rng r = rng_seed(26);
@@ -265,7 +265,7 @@ static void subnormal_inputs(void **state)
 }
 
 /* Parameters that are not finite are refused by name; the largest ones are not. */
-static void extreme_parameters(void **state)
+static void extreme_parameters_are_accepted_or_named(void **state)
 {
     (void)state;
     rng r = rng_seed(27);
@@ -297,7 +297,7 @@ static void extreme_parameters(void **state)
             stream = stream_of(context, &p, (ssm2d_type)type, params);
             double *y = doubles(p.cells);
             push_all(stream, &p, (ssm2d_type)type, y);
-            /* sigmoids take any number; C and D scale the output */
+            /* sigmoids accept any value; C and D scale the output */
             for (size_t n = 0; n < p.cells; n++) assert_false(param.system && isnan(y[n]));
             ssm2d_stream_destroy(stream);
             free(params), free(y);
@@ -309,13 +309,13 @@ static void extreme_parameters(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(recurrent_is_convolution),
-                                       cmocka_unit_test(many_rows),
-                                       cmocka_unit_test(bad_streams),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stream_equals_convolution),
+                                       cmocka_unit_test(state_does_not_drift_over_many_rows),
+                                       cmocka_unit_test(unsupported_streams_are_refused),
                                        cmocka_unit_test(trunc_is_honoured_or_refused),
-                                       cmocka_unit_test(extreme_inputs_stay_where_they_are),
-                                       cmocka_unit_test(subnormal_inputs),
-                                       cmocka_unit_test(extreme_parameters)};
+                                       cmocka_unit_test(extreme_inputs_reach_dependent_cells_only),
+                                       cmocka_unit_test(subnormal_inputs_count_as_zero),
+                                       cmocka_unit_test(extreme_parameters_are_accepted_or_named)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

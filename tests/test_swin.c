@@ -86,7 +86,7 @@ static void trial_free(trial *t)
 static void step_along(trial *t, const double *direction, double size)
 {
     for (size_t i = 0; i < t->count; i++) t->params[i] += size * direction[i];
-    t->g->step++; /* kernels are made anew */
+    t->g->step++; /* kernels are recomputed */
 }
 
 static double loss_at(trial *t, const double *direction, double size)
@@ -147,14 +147,14 @@ static void check(ssm2d_context *context, const char *settings, rng *r)
     trial_free(&t);
 }
 
-/* What each line is there for stands behind it. */
-static void test_maps(void **state)
+/* The comment after each line says what it tests. */
+static void test_models_agree_with_plain_reference(void **state)
 {
     (void)state;
     static const char *const cases[] = {
         "image=16;patch=2;dim=8,16;depth=2,2;heads=2,4",        /* two stages, the last clipped */
-        "image=[8, 16];patch=2;dim=8;depth=4;heads=2",          /* columns alone are shifted */
-        "image=[16, 8];patch=2;dim=8;depth=2;heads=1",          /* rows alone are */
+        "image=[8, 16];patch=2;dim=8;depth=4;heads=2",          /* only columns are shifted */
+        "image=[16, 8];patch=2;dim=8;depth=2;heads=1",          /* only rows are shifted */
         "image=[4, 16];patch=2;dim=8;depth=2;heads=2",          /* the window is clipped in rows */
         "image=[24, 6];patch=2;dim=8;depth=2;heads=4;window=5", /* an odd window; clipped, padded */
         "image=16;patch=4;dim=8,16,32,64;depth=2,1,2,2;heads=1,2,4,8", /* down to one token */
@@ -171,7 +171,7 @@ static void test_maps(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_mixers(void **state)
+static void test_mixers_agree_with_plain_reference(void **state)
 {
     (void)state;
     static const char *const places[] = {"attn", "block", "ffn"};
@@ -192,7 +192,7 @@ static void test_mixers(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_random_models(void **state)
+static void test_random_models_agree_with_plain_reference(void **state)
 {
     (void)state;
     rng r = rng_seed(5);
@@ -218,9 +218,9 @@ static void test_random_models(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_mixers),
-        cmocka_unit_test(test_random_models),
+        cmocka_unit_test(test_models_agree_with_plain_reference),
+        cmocka_unit_test(test_mixers_agree_with_plain_reference),
+        cmocka_unit_test(test_random_models_agree_with_plain_reference),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

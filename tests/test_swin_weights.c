@@ -115,7 +115,7 @@ static void assert_refused(const renamed *r, const char *part)
     free(params);
 }
 
-static void test_published_names(void **state)
+static void test_published_names_are_accepted(void **state)
 {
     (void)state;
     static const size_t square[] = {16, 16}, cube[] = {4, 16, 16};
@@ -128,7 +128,7 @@ static void test_published_names(void **state)
     rename_item(r, "head.weight", "head.fc.weight");
     rename_all(r);
     assert_loads(r);
-    /* what is no parameter is left out */
+    /* arrays that are not parameters are ignored */
     add_item(r, "layers.0.blocks.0.attn.relative_position_index", SAFETENSORS_I64, 2, square,
              index);
     add_item(r, "layers.0.blocks.1.attn_mask", SAFETENSORS_F32, 3, cube, mask);
@@ -136,7 +136,7 @@ static void test_published_names(void **state)
     renamed_free(r);
 }
 
-static void test_refused_names(void **state)
+static void test_unknown_names_are_refused(void **state)
 {
     (void)state;
     static const size_t one[] = {1};
@@ -247,7 +247,7 @@ static void check_sizes(const char *from, const char *to, const int old[3][2], c
     weights_destroy(a), weights_destroy(b);
 }
 
-static void test_other_sizes(void **state)
+static void test_tables_are_resized_to_other_windows(void **state)
 {
     (void)state;
     check_sizes("16", "32", (const int[][2]){{4, 4}, {4, 4}, {2, 2}},
@@ -260,8 +260,8 @@ static void test_other_sizes(void **state)
                 (const int[][2]){{4, 4}, {4, 4}, {4, 3}});
 }
 
-/* A table that is no square, in a file that does not say what it is. */
-static void test_unknown_table(void **state)
+/* A table that is not square, in a file without a description of it. */
+static void test_table_of_unknown_window_is_refused(void **state)
 {
     (void)state;
     ssm2d_error error;
@@ -287,10 +287,10 @@ static void test_unknown_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_names),
-        cmocka_unit_test(test_refused_names),
-        cmocka_unit_test(test_other_sizes),
-        cmocka_unit_test(test_unknown_table),
+        cmocka_unit_test(test_published_names_are_accepted),
+        cmocka_unit_test(test_unknown_names_are_refused),
+        cmocka_unit_test(test_tables_are_resized_to_other_windows),
+        cmocka_unit_test(test_table_of_unknown_window_is_refused),
     };
     return cmocka_run_group_tests(tests, open_file, close_file);
 }

@@ -93,7 +93,7 @@ static void thread_count_changes_nothing(void **state)
 }
 
 /* Algorithms differ in the last bits, so that `auto` must not choose by the number of threads. */
-static void thread_count_chooses_nothing(void **state)
+static void thread_count_does_not_choose_the_algorithm(void **state)
 {
     (void)state;
     static const int threads[] = {2, 8, 64, 256}, sides[] = {8, 24, 56, 64, 96, 160, 256};
@@ -179,7 +179,7 @@ static problem middling(void)
     return problem_make(config, 3, 9, 8, &r);
 }
 
-static void one_plan_many_threads(void **state)
+static void threads_execute_one_plan(void **state)
 {
     (void)state;
     enum { JOBS = 4 };
@@ -209,7 +209,7 @@ static void one_plan_many_threads(void **state)
 }
 
 /* The child inherits context, plan and workspace but none of the threads. */
-static void child_goes_on(void **state)
+static void forked_child_can_execute(void **state)
 {
     (void)state;
     if (!FORK_IS_TESTED) {
@@ -278,7 +278,7 @@ static void workers_take_no_signals(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void quotas(void **state)
+static void cgroup_quotas_limit_threads(void **state)
 {
     (void)state;
     static const struct {
@@ -344,7 +344,7 @@ static float_mode mode_now(void)
     return now;
 }
 
-/* Exceptions that were raised are no mode. */
+/* Exception flags are not part of the mode. */
 static float_mode without_flags(float_mode mode)
 {
 #if defined(__x86_64__)
@@ -354,7 +354,7 @@ static float_mode without_flags(float_mode mode)
 #endif
 }
 
-/* The caller's mode is what it was, and it changes no bit; kernels that decay below the smallest
+/* The caller's mode is restored, and it changes no bit; kernels that decay below the smallest
  * normal number end in zeros. */
 static void caller_mode_is_kept(void **state)
 {
@@ -396,11 +396,11 @@ static void caller_mode_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(thread_count_changes_nothing),
-                                       cmocka_unit_test(thread_count_chooses_nothing),
-                                       cmocka_unit_test(one_plan_many_threads),
-                                       cmocka_unit_test(child_goes_on),
+                                       cmocka_unit_test(thread_count_does_not_choose_the_algorithm),
+                                       cmocka_unit_test(threads_execute_one_plan),
+                                       cmocka_unit_test(forked_child_can_execute),
                                        cmocka_unit_test(workers_take_no_signals),
-                                       cmocka_unit_test(quotas),
+                                       cmocka_unit_test(cgroup_quotas_limit_threads),
                                        cmocka_unit_test(affinity_is_kept),
                                        cmocka_unit_test(caller_mode_is_kept)};
     skip_without_cpu();

@@ -1,10 +1,10 @@
-/* Files of weights: what is written comes back, what does not fit is refused, and mixers or a head
- * that are new get initial values. */
+/* Files of weights: saved weights load unchanged, files that do not fit are refused, and mixers or
+ * a head that are new get initial values. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "io/safetensors.h"
 #include "weights_fixture.h"
 
-static void test_round_trip(void **state)
+static void test_saved_weights_load_unchanged(void **state)
 {
     (void)state;
     ssm2d_error error;
@@ -24,7 +24,7 @@ static void test_round_trip(void **state)
 
 /* A plain model's file into one with mixers; and the other way round, which would lose
  * something. */
-static void test_new_mixers(void **state)
+static void test_missing_mixers_are_initialised(void **state)
 {
     (void)state;
     ssm2d_error error;
@@ -76,7 +76,7 @@ static void assert_load_refused(const weights *w, float *params, const char *par
         fail_msg("\"%s\" does not say \"%s\"", error.line, part);
 }
 
-static void test_bad_files(void **state)
+static void test_bad_files_are_refused(void **state)
 {
     (void)state;
     weights *w = weights_of("vit-mini", with_mixer, 2);
@@ -106,7 +106,7 @@ static void test_bad_files(void **state)
     weights_destroy(w);
 }
 
-static void test_new_head(void **state)
+static void test_new_head_replaces_other_classes(void **state)
 {
     (void)state;
     static const char *const set[][2] = {{"classes", "7"}};
@@ -131,7 +131,7 @@ static void test_new_head(void **state)
 }
 
 /* State is saved and read with the weights, but is no parameter and has no gradient. */
-static void test_state(void **state)
+static void test_state_is_saved_with_weights(void **state)
 {
     (void)state;
     static const char *const set[][2] = {{"depth", "1"}, {"dim", "8"}, {"norm", "batch"}};
@@ -207,9 +207,9 @@ static void give(void *memory, void *user)
     free(memory);
 }
 
-/* Whichever allocation fails, the answer is an error and nothing is lost (a sanitizer looks) or
+/* Whichever allocation fails, the result is an error and nothing leaks (sanitizers check) or is
  * written. */
-static void test_no_memory(void **state)
+static void test_any_allocation_may_fail(void **state)
 {
     (void)state;
     ssm2d_context *poor;
@@ -245,9 +245,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_new_mixers),
-        cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_new_head),
-        cmocka_unit_test(test_state),      cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_saved_weights_load_unchanged),
+        cmocka_unit_test(test_missing_mixers_are_initialised),
+        cmocka_unit_test(test_bad_files_are_refused),
+        cmocka_unit_test(test_new_head_replaces_other_classes),
+        cmocka_unit_test(test_state_is_saved_with_weights),
+        cmocka_unit_test(test_any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* mkdtemp */
 #include "weights_fixture.h"
 
-static void test_list(void **state)
+static void test_list_has_names_order_and_decay(void **state)
 {
     (void)state;
     static const struct {
@@ -62,7 +62,7 @@ static void assert_moments(const weights *w, const float *params, const char *na
                  deviation);
 }
 
-static void test_init(void **state)
+static void test_initial_values_have_declared_moments(void **state)
 {
     (void)state;
     weights *w = weights_of("vit", with_mixer, 2), *plain = weights_of("vit", NULL, 0),
@@ -103,7 +103,7 @@ static void test_init(void **state)
     weights_destroy(w), weights_destroy(plain), weights_destroy(deit);
 }
 
-static void test_init_authors(void **state)
+static void test_authors_init_has_published_moments(void **state)
 {
     (void)state;
     static const char *const set[][2] = {{"mixer", "ssm2d"}, {"mixer.init", "authors"}};
@@ -118,9 +118,9 @@ static void test_init_authors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_init),
-        cmocka_unit_test(test_init_authors),
+        cmocka_unit_test(test_list_has_names_order_and_decay),
+        cmocka_unit_test(test_initial_values_have_declared_moments),
+        cmocka_unit_test(test_authors_init_has_published_moments),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -26,7 +26,7 @@ static double sampled(const float *pos, int rows, int cols, size_t dim, size_t d
     return sum;
 }
 
-static void test_bicubic(void **state)
+static void test_positions_are_resized_bicubically(void **state)
 {
     (void)state;
     enum { DIM = 3, MOST = 1 + 16 * 16 };
@@ -63,7 +63,7 @@ static void test_bicubic(void **state)
             fail_msg("%d: %.9g, not %g", i, (double)to[1 + i], known[i]);
 }
 
-static void test_load_resized(void **state)
+static void test_loading_resizes_positions(void **state)
 {
     (void)state;
     static const char *const larger[][2] = {{"image", "48"}},
@@ -96,7 +96,7 @@ static void test_load_resized(void **state)
         || weights_load(w, path, NULL, params, &report, &error))
         fail_msg("%s", error.line);
     assert_true(report.resized && report.old_grid[0] == 2 && report.old_grid[1] == 10);
-    /* what the caller says goes before what the file does */
+    /* the caller's grid takes precedence over the file's */
     const weights_options wrong = {.old_grid = {3, 16}};
     assert_int_equal(weights_load(w, path, &wrong, params, &report, &error), SSM2D_ERROR_ARGUMENT);
     assert_non_null(strstr(error.line, "pos_embed has (1, 21, 96), which is no grid that is known: "
@@ -107,8 +107,8 @@ static void test_load_resized(void **state)
         weights_destroy(slim);
 }
 
-/* Two tokens a part of the image apart have the bias that they had before. */
-static void test_offsets_resized(void **state)
+/* Two tokens at the same relative distance in the image keep their bias. */
+static void test_relative_positions_keep_their_bias(void **state)
 {
     (void)state;
     enum { P = 8, OLD = 2 * P - 1, NEW = 2 * 24 - 1 }; /* 2 x 3 with more positions, 4 x 6 */
@@ -130,7 +130,7 @@ static void test_offsets_resized(void **state)
     assert_true(new[23] == from[10]);
 }
 
-static void test_mega_resized(void **state)
+static void test_mega_positions_are_resized(void **state)
 {
     (void)state;
     static const char *const small[][2] = {{"depth", "1"}, {"image", "[8, 12]"}},
@@ -187,10 +187,10 @@ static void test_mega_resized(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bicubic),
-        cmocka_unit_test(test_load_resized),
-        cmocka_unit_test(test_offsets_resized),
-        cmocka_unit_test(test_mega_resized),
+        cmocka_unit_test(test_positions_are_resized_bicubically),
+        cmocka_unit_test(test_loading_resizes_positions),
+        cmocka_unit_test(test_relative_positions_keep_their_bias),
+        cmocka_unit_test(test_mega_positions_are_resized),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -136,7 +136,7 @@ static void requests_are_told_apart(void **state)
     ssm2d_layer_destroy(layer), ssm2d_layer_destroy(alike), ssm2d_layer_destroy(other);
 }
 
-/* A decision that does not serve is measured anew. */
+/* A decision that cannot be used is measured again. */
 static void useless_decisions_are_replaced(void **state)
 {
     (void)state;

@@ -167,7 +167,7 @@ static int image_of(const loader_batch *b, size_t i)
     return (int)(pixels[0] * 255 + .5f) + 256 * (int)(pixels[1] * 255 + .5f);
 }
 
-/* An epoch without augmentation, so that images can be told. */
+/* An epoch without augmentation, so that images can be identified. */
 static size_t epoch_of(const dataset *d, int repeats, repeat_kind kind, uint64_t epoch, int *images)
 {
     loader_options o = loader_options_default(d);

@@ -1,4 +1,4 @@
-"""Where the library of ONNX Runtime is: in the package onnxruntime-node of npm, for Linux. It is
+"""Finds the library of ONNX Runtime: in the package onnxruntime-node of npm, for Linux. It is
 installed into a folder of the user, without running any of the scripts of the package."""
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""The C library, by ctypes: finding it, the declarations of include/ssm2d.h, and objects that free
-what they hold."""
+"""ctypes bindings of the C library: finding it, the declarations of include/ssm2d.h, and objects
+that own its handles."""
 import ctypes
 import ctypes.util
 import os
@@ -13,7 +13,7 @@ FLOAT, DOUBLE = range(2)  # ssm2d_type
 
 
 class Sized(ctypes.Structure):
-    """A structure that begins with its size, by which the library knows its version."""
+    """A structure that begins with its size, from which the library infers its version."""
 
     def __init__(self, **values):
         super().__init__(size=ctypes.sizeof(type(self)), **values)
@@ -104,11 +104,11 @@ together:
 
 
 def candidates() -> list:
-    """Where the library may be, in the order of preference: SSM2D_LIBRARY, this folder, the
+    """Candidate paths of the library, in order of preference: SSM2D_LIBRARY, this folder, the
     system."""
     given = os.environ.get("SSM2D_LIBRARY")
     if given:
-        return [given]  # what was asked for, or nothing
+        return [given]  # the requested file and no other
     name = "libssm2d.dylib" if sys.platform == "darwin" else "libssm2d.so"
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
     return [path for path in (own if os.path.exists(own) else None,
@@ -150,7 +150,7 @@ def load() -> ctypes.CDLL:
 
 
 def raise_status(status, function, arguments):
-    """For functions that return a status alone."""
+    """Raises an exception for a status; for functions without an ssm2d_error argument."""
     if status:
         reason = lib.ssm2d_status_name(status).decode()
         raise EXCEPTIONS.get(status, RuntimeError)(f"{function.__name__}: {reason}")
@@ -160,12 +160,13 @@ lib = load()
 
 
 def typed(name: str, type: int):
-    """The function of that name for a number type."""
+    """The function of that name for a floating-point type."""
     return getattr(lib, name + "_double" if type == DOUBLE else name)
 
 
 def check(function, *arguments) -> None:
-    """Calls a function that ends in `ssm2d_error *` and raises what it reports."""
+    """Calls a function whose last argument is `ssm2d_error *` and raises the error that it
+    reports."""
     error = Error()
     status = function(*arguments, byref(error))
     if status:
@@ -173,16 +174,16 @@ def check(function, *arguments) -> None:
 
 
 class Handle:
-    """An object of the library. It is destroyed when its owner and everything made from it have
-    released it, in whatever order that happens: the garbage collector finalises the members of a
-    cycle in any order."""
+    """A reference-counted object of the library. It is destroyed once its owner and all objects
+    created from it have released it, in any order, because the garbage collector finalises the
+    members of a cycle in any order."""
     __slots__ = ("address", "destroy", "parent", "others")
 
     def __init__(self, destroy, parent, create, *arguments):
         address = c_void_p()
         check(create, *arguments, byref(address))
         self.address, self.destroy, self.parent = address.value, destroy, parent
-        self.others = []  # one entry for each user but one; append and pop are atomic
+        self.others = []  # one entry per additional user; append and pop are atomic
         if parent:
             parent.others.append(None)
 
@@ -210,7 +211,7 @@ class Owner:
 
 
 class Context(Owner):
-    """Threads. Shared by everything that was made from it."""
+    """A pool of threads, shared by all objects created from it."""
 
     def __init__(self, threads: int = 0):
         super().__init__(lib.ssm2d_context_destroy, None, lib.ssm2d_context_create,
@@ -230,12 +231,12 @@ contexts = {}  # threads: Context
 
 def context(threads: int = 0) -> Context:
     found = contexts.get(threads)
-    # setdefault: when two threads come at once, both get the same one
+    # setdefault: two threads that get here at the same time receive the same one
     return found if found is not None else contexts.setdefault(threads, Context(threads))
 
 
 class Layer(Owner):
-    """A kind with its settings, which are given as words key=value."""
+    """A layer of a kind; settings are given as words key=value."""
 
     def __init__(self, kind: str, settings: str):
         own = context(1)
@@ -244,8 +245,8 @@ class Layer(Owner):
 
 
 class Plan(Owner):
-    """One layer on one size of input, the functions that execute it, by number type, and a pool of
-    its workspaces."""
+    """A layer planned for one size of input, the functions that execute it, and a pool of its
+    workspaces."""
     __slots__ = ("free", "forward", "prepare", "apply", "backward", "kernel")
 
     def __init__(self, context: Context, layer, options: PlanOptions):

@@ -17,7 +17,7 @@ Params = Union[np.ndarray, Mapping[str, np.ndarray]]
 
 
 def order(layout: str) -> tuple:
-    """Where batch, the axes of the grid and channels are."""
+    """The axes of batch, grid and channels in a layout."""
     known = [name for names in LAYOUTS.values() for name in names]
     if layout not in known:
         raise ValueError(f"layout={layout!r}: use one of {', '.join(map(repr, known))}")
@@ -65,12 +65,12 @@ def plan(config: Config, batch: int, grid, type: int, algorithm: str = "auto", *
 
 
 def by_name(config: Config, flat: np.ndarray) -> dict:
-    """The arrays of a flat one, as views."""
+    """Views of the parameter arrays in the flat array, by name."""
     return {p.name: flat[p.offset:p.offset + p.size].reshape(p.shape) for p in config.params}
 
 
 def flatten(config: Config, params: Params, dtype) -> np.ndarray:
-    """One array of all parameters, checked, from a mapping by name (or from such an array)."""
+    """The flat array of all parameters, checked, from a mapping by name or from such an array."""
     if isinstance(params, Mapping):
         flat = np.empty(config.total, dtype)
         unknown = set(params) - {p.name for p in config.params}
@@ -94,7 +94,7 @@ def flatten(config: Config, params: Params, dtype) -> np.ndarray:
 
 
 def _strided(a: np.ndarray) -> np.ndarray:
-    """The array, or a copy when the library cannot read it where it is."""
+    """The array, or a copy if the library cannot read it in place."""
     bad = any(s % a.itemsize for s in a.strides) or 0 in a.strides or not a.flags.aligned
     return a.copy() if bad else a
 
@@ -115,7 +115,7 @@ class Layer:
 
     @property
     def params(self) -> tuple:
-        """What is known of each parameter array: name, shape, .."""
+        """The description of each parameter array: name, shape, .."""
         return self.config.params
 
     def init_params(self, *, seed: int = 0, dtype=np.float32) -> dict:
@@ -128,7 +128,7 @@ class Layer:
         return by_name(self.config, flat)
 
     def _plan(self, u, layout: Optional[str], algorithm: str, inference: bool) -> tuple:
-        """u as the library can read it, an array for the result, and the plan of both."""
+        """(u in a form that the library can read, an array for the result, the plan)"""
         layout = layout or default_layout(self.config)
         axes = order(layout)
         u = _strided(np.asarray(u))
@@ -168,9 +168,9 @@ class Layer:
         return du, by_name(self.config, dflat)
 
     def kernel(self, params: Params, *grid: int, dtype=None) -> np.ndarray:
-        """The convolution kernels of a grid, such as (rows, columns), without what the layer adds
-        to them (D, omega): of the 2-D SSM [directions][channels][rows][columns], causal. ssm2d.h
-        has the shapes of other kinds."""
+        """The convolution kernels for a grid, such as (rows, columns), without the skip term (D,
+        omega): for the 2-D SSM [directions][channels][rows][columns], causal. ssm2d.h has the
+        shapes for other kinds."""
         if dtype is None:
             dtype = np.asarray(next(iter(params.values())) if isinstance(params, Mapping)
                                else params).dtype
@@ -185,11 +185,11 @@ class Layer:
         return out
 
     def stream(self, params: Params, batch: int, cols: int, *, dtype=np.float32) -> "Stream":
-        """The layer as a recurrence over rows."""
+        """A stream: the layer as a recurrence over rows."""
         return Stream(params, batch, cols, dtype=dtype, layer=self)
 
 
-# ---- the 2-D SSM, by functions -------------------------------------------------------------------
+# ---- functions for the 2-D SSM -------------------------------------------------------------------
 
 def _layer(params: Params, threads: int, options: dict) -> Layer:
     """Fills in `channels` from D or gamma when it was not given."""
@@ -225,13 +225,14 @@ def forward(u: np.ndarray, params: Params, *, layout: str = "BHWC", algorithm: s
 
 def scan(u: np.ndarray, params: Params, *, layout: str = "BHWC", threads: int = 0,
          **options) -> np.ndarray:
-    """The same as `forward`, by the recurrence over rows instead of a convolution."""
+    """The same as `forward`, computed by the recurrence over rows instead of a convolution."""
     return forward(u, params, layout=layout, algorithm="scan", threads=threads, **options)
 
 
 class Stream:
-    """A layer as a recurrence that takes a row at a time and keeps one row of state, for directions
-    that look up only: of the 2-D SSM `directions=1`, or `directions=2` with `pair="columns"`."""
+    """A layer as a recurrence that takes a row at a time and keeps one row of state, for layers
+    whose output depends on earlier rows only: the 2-D SSM with `directions=1`, or `directions=2`
+    and `pair="columns"`."""
 
     def __init__(self, params: Params, batch: int, cols: int, *, dtype=np.float32, threads: int = 0,
                  layer: Optional[Layer] = None, **options):
@@ -257,5 +258,5 @@ class Stream:
         return y
 
     def reset(self) -> None:
-        """Back to before the first row."""
+        """Resets the state to that before the first row."""
         lib.ssm2d_stream_reset(self.stream.address)

@@ -1,5 +1,4 @@
-"""The kinds of layers, what they can be set to, and which parameters they then have: the library's
-own tables, read from it."""
+"""The kinds of layers, their options and their parameters, read from the library's own tables."""
 import ctypes
 import numbers
 from collections import namedtuple
@@ -10,14 +9,14 @@ from ._library import Setting, byref, lib
 
 Option = namedtuple("Option", "name default minimum maximum choices allowed help type")
 Param = namedtuple("Param", "name shape offset size decay system")
-# help: one line; options: {name: Option}; algorithms: names that plans may be given; axes: how many
-# a grid may have; kernel, stream: whether there are such
+# help: one line; options: {name: Option}; algorithms: their names; axes: supported numbers of grid
+# axes; kernel, stream: whether the kind has kernels, and streams
 Kind = namedtuple("Kind", "name help options algorithms axes kernel stream")
 CAN_KERNEL, CAN_STREAM, CAN_GRID_1D = 1, 4, 16  # of ssm2d_kind_capabilities
 
 
 def _listed(function, *arguments):
-    """What the library lists by an index, up to NULL."""
+    """The items that a function of the library returns for 0, 1, .. until NULL."""
     i = 0
     while function(*arguments, i) is not None:
         yield function(*arguments, i).decode()
@@ -68,7 +67,7 @@ options = kinds["ssm2d"].options
 
 
 def describe(kind: str = "ssm2d") -> str:
-    """The options of a kind as a text, one a line."""
+    """A text with the options of a kind, one per line."""
     lines = []
     for o in kinds[kind].options.values():
         if o.type == Setting.FLAG:
@@ -83,7 +82,7 @@ def describe(kind: str = "ssm2d") -> str:
 
 
 def _checked(option: Option, value):
-    """A value of the option's type. The library checks the bounds of numbers."""
+    """The value converted to the option's type. The library checks the bounds of numbers."""
     if option.type == Setting.FLAG:
         if not isinstance(value, bool):
             raise TypeError(f"{option.name}={value!r}: use True or False")
@@ -121,12 +120,12 @@ def _expand_short_forms(given: dict) -> None:
 
 
 class Config:
-    """The options of a layer: those of its kind (see `ssm2d.kinds`). `Config(channels=6)` is of the
-    2-D SSM, which has two short forms: `complex` (False, True for polar, "polar", "cartesian") for
-    `values`, and `trunc` (n or (rows, columns)) for `trunc_rows` and `trunc_cols`.
+    """The options of a layer: those of its kind (see `ssm2d.kinds`). `Config(channels=6)` is for
+    the 2-D SSM, which has two short forms: `complex` (False, True for polar, "polar", "cartesian")
+    for `values`, and `trunc` (n or (rows, columns)) for `trunc_rows` and `trunc_cols`.
 
-    settings: {name: value}, which are attributes, too; params: the parameter arrays; total: how
-    many elements these have together."""
+    settings: {name: value}, also available as attributes; params: the parameter arrays; total:
+    their total number of elements."""
 
     def __init__(self, kind: str = "ssm2d", /, **given):
         if not isinstance(kind, str):
@@ -142,7 +141,7 @@ class Config:
             self._layer = _library.Layer(kind, " ".join(words))
         except ValueError as error:
             wanted = {o.name for o in known.values() if o.default is None}
-            if known and not wanted <= set(given) <= set(known):  # an argument too few or too many
+            if known and not wanted <= set(given) <= set(known):  # a missing or an extra argument
                 raise TypeError(str(error)) from None
             raise
         self.kind, self.address = kind, self._layer.address
@@ -163,7 +162,7 @@ class Config:
 
     @property
     def changed(self) -> dict:
-        """The settings that are not the defaults."""
+        """The settings that differ from the defaults."""
         return {name: value for name, value in self.settings.items()
                 if value != kinds[self.kind].options[name].default}
 

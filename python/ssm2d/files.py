@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and JSON from files that may hold anything."""
+"""Atomic writing of files, and reading of JSON from untrusted files."""
 import errno
 import json
 import math
@@ -11,8 +11,8 @@ DIGITS = "0123456789abcdefghijklmnopqrstuv"
 
 
 def _sync_folder(folder: str) -> None:
-    """A rename is only sure to outlast a power cut when its folder is synced; file systems that do
-    not sync folders are no reason to fail."""
+    """Syncs a folder, so that a rename in it survives a power failure. Ignores file systems that
+    cannot sync folders."""
     try:
         fd = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     except OSError:
@@ -27,15 +27,15 @@ def _sync_folder(folder: str) -> None:
 
 
 def write_whole(path, parts, overwrite: bool) -> None:
-    """Writes the pieces of bytes as one file. FileExistsError when it is there already, unless it
-    may be replaced."""
+    """Writes the pieces of bytes as one file, atomically. Raises FileExistsError if the file
+    exists, unless it may be replaced."""
     path = os.fspath(path)
     if os.path.lexists(path) and not overwrite:
-        raise FileExistsError(f"{path}: is there already; overwrite=True replaces it")
+        raise FileExistsError(f"{path}: exists already; overwrite=True replaces it")
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: is not a regular file")
     folder = os.path.dirname(path) or "."
-    # as the tool names its own, which it removes where they were left behind
+    # named like the tool's temporary files, which it removes if they were left behind
     name = ".ssm2d-" + "".join(secrets.choice(DIGITS) for _ in range(10))
     temporary = os.path.join(folder, name)
     try:
@@ -56,11 +56,11 @@ def write_whole(path, parts, overwrite: bool) -> None:
 
 
 def _put(temporary: str, path: str) -> None:
-    """Renames, unless there is such a file by now."""
+    """Renames, unless the file exists by now."""
     try:
         os.link(temporary, path)
     except FileExistsError:
-        raise FileExistsError(f"{path}: is there already; overwrite=True replaces it") from None
+        raise FileExistsError(f"{path}: exists already; overwrite=True replaces it") from None
     except OSError:  # a file system without links
         os.rename(temporary, path)
     else:
@@ -79,15 +79,15 @@ def _unique(pairs):
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text:.40} is no number")
+        raise ValueError(f"{text:.40} is not a number")
     return number
 
 
 def read_json(path) -> dict:
-    """The object in a file of at most 16 MiB; ValueError, naming the file, for what is none."""
+    """The JSON object in a file of at most 16 MiB; ValueError, naming the file, if it has none."""
     path = os.fspath(path)
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+        if not stat.S_ISREG(os.stat(path).st_mode):  # reading a pipe could block
             raise ValueError("is not a regular file")
         with open(path, "rb") as file:
             data = file.read(MAX_JSON + 1)

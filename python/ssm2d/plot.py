@@ -1,14 +1,14 @@
 """Pictures of kernels, with matplotlib."""
 import numpy as np
 
-PER_LINE = 8     # pictures beside each other
+PER_LINE = 8     # pictures in a row
 SIDE = 1.1       # inches of a picture
 NAME_POINTS = 8  # size of the layers' names
 
 
 def two_sided(kernel: np.ndarray, flips: tuple, average: bool) -> np.ndarray:
-    """All directions of kernel[directions][channels][rows][cols] together, no shift in the middle:
-    [channels][2*rows-1][2*cols-1]."""
+    """The sum of all directions of kernel[directions][channels][rows][cols], with offset 0 in the
+    middle: [channels][2*rows-1][2*cols-1]."""
     _, channels, rows, cols = kernel.shape
     out = np.zeros((channels, 2 * rows - 1, 2 * cols - 1), kernel.dtype)
     for k, (flip_rows, flip_cols) in zip(kernel, flips):
@@ -19,7 +19,7 @@ def two_sided(kernel: np.ndarray, flips: tuple, average: bool) -> np.ndarray:
 
 
 def chosen(channels, layers) -> list:
-    """The channels to draw, which every layer must have."""
+    """The channels to draw; every layer must have them."""
     least = min(layer.channels for _, layer in layers)
     if isinstance(channels, int):
         if channels < 1:
@@ -36,8 +36,8 @@ def chosen(channels, layers) -> list:
 
 
 def draw_layer(area, name: str, pictures: np.ndarray, which: list, extent: tuple) -> None:
-    """One layer in its part of the figure. Its pictures have one scale, which the bar shows, so
-    that they may be compared."""
+    """Draws one layer in its part of the figure. Its pictures share one scale, shown by the colour
+    bar, so that they can be compared."""
     sizes = np.abs(pictures[which])
     if not np.isfinite(sizes).all():
         raise ValueError(f"{name}: a kernel has values that are not finite")
@@ -61,8 +61,9 @@ def draw_layer(area, name: str, pictures: np.ndarray, which: list, extent: tuple
 
 def plot_kernels(module, rows: int = 16, cols: int = 16, channels=8, path=None):
     """Draws the kernels of an SSM2d, or of every SSM2d in a model: pictures for each layer, one
-    for each channel (`channels`: how many, or a list of which), and a bar with the layer's scale.
-    All directions are in one picture; no shift is in the middle; red adds, blue subtracts. Returns
+    for each channel (`channels`: their number, or a list of indices), and a colour bar with the
+    layer's scale. All directions are in one picture, with offset 0 in the middle; red is positive,
+    blue negative. Returns
     the matplotlib figure, and writes it to `path` if given."""
     try:
         from matplotlib.figure import Figure
@@ -78,9 +79,9 @@ def plot_kernels(module, rows: int = 16, cols: int = 16, channels=8, path=None):
     which = chosen(channels, layers)
     across = min(len(which), PER_LINE)
     lines = -(-len(which) // across)
-    shape = (2 * rows - 1) / (2 * cols - 1)  # wide pictures are as wide, and less high
+    shape = (2 * rows - 1) / (2 * cols - 1)  # wide pictures have the same width and less height
     high = lines * (SIDE * min(max(shape, 0.25), 4) + 0.2) + 0.3
-    # The bar and its numbers take 0.8; a name is about 0.6 of its size wide per letter.
+    # The colour bar and its labels take 0.8; a letter's width is about 0.6 of the font size.
     letters = max(len(name) for name, _ in layers) * 0.6 * NAME_POINTS / 72
     wide = max(SIDE * across + 0.8, letters + 0.2)
     figure = Figure(figsize=(wide, high * len(layers)), layout="constrained")

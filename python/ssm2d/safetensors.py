@@ -18,7 +18,7 @@ MAX_RANK = 32
 def _unique(pairs):
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name comes twice")
+        raise ValueError("a name occurs twice")
     return found
 
 
@@ -42,7 +42,7 @@ def _entry(name: str, entry, available: int) -> tuple:
         raise ValueError(f"{name}: data_offsets {offsets} outside the {available} bytes of data")
     size = np.dtype(TYPES[kind]).itemsize
     for side in shape:
-        size *= side  # a Python number: cannot overflow
+        size *= side  # a Python int: cannot overflow
     if size != end - begin:
         raise ValueError(f"{name}: {kind} of shape {shape} is {size} bytes, but data_offsets are "
                          f"{offsets}")
@@ -58,8 +58,8 @@ def _notes(metadata) -> dict:
 
 
 def load_safetensors(path) -> dict:
-    """The arrays of a file by name; BF16 becomes float32. ValueError, naming the file, for one that
-    is not sound."""
+    """The arrays of a file by name; BF16 becomes float32. Raises ValueError, naming the file, if
+    the file is invalid."""
     return read_safetensors(path)[0]
 
 
@@ -100,12 +100,12 @@ def read_safetensors(path) -> tuple:
                 arrays[name] = (array.astype("<u4") << 16).view("<f4") if kind == "BF16" else array
             return arrays, notes
         except ValueError as error:
-            raise ValueError(f"{path}: not a sound safetensors file: {error}") from None
+            raise ValueError(f"{path}: not a valid safetensors file: {error}") from None
 
 
 def save_safetensors(path, arrays: dict, metadata: dict = None, *, overwrite: bool = False) -> None:
-    """Writes arrays by name, and metadata, texts by name. The file appears whole or not at all; one
-    that is there already is replaced only with overwrite=True."""
+    """Writes arrays by name, and metadata, texts by name. The file is written atomically; an
+    existing one is replaced only with overwrite=True."""
     header, parts, position = {}, [], 0
     if metadata:
         header["__metadata__"] = dict(metadata)

@@ -1,4 +1,4 @@
-"""What the tests of the PyTorch modules share. Importing it skips a file of tests without torch."""
+"""Helpers for tests of the PyTorch modules. Importing this skips the tests if torch is missing."""
 import functools
 import unittest
 
@@ -13,7 +13,7 @@ from ssm2d.torch.layer import create
 
 SMALL = {"ssm2d": dict(d_state=3, n_ssm=2, init="authors"), "s4nd": dict(d_state=4, n_ssm=2),
          "ema": dict(d_state=3)}
-# everything that the PyTorch operations of a kind branch on
+# every option on which the PyTorch operations of a kind branch
 VARIANTS = {
     "ssm2d": [dict(directions=r, complex=c, norm=n, **more) for r, c, n, more in (
         (1, False, "none", {}), (2, False, "relaxed", {}),
@@ -31,9 +31,9 @@ VARIANTS = {
     "s4nd": [{}, dict(d_state=6, n_ssm=5, rate=0.4)],
     "ema": [{}, dict(d_state=5, shift=False), dict(d_state=2, bidirectional=False),
             dict(trunc=4)]}
-# on images; those that the library has more than are listed here are tested with their defaults
+# kinds on images; kinds of the library that are not listed are tested with their defaults
 KINDS = [name for name, kind in ssm2d.kinds.items() if 2 in kind.axes]
-# a few of them, for what takes longer
+# a few of them, for slower tests
 CONFIGS = [("ssm2d", dict(directions=1)), ("ssm2d", dict(complex=True, layer_norm=True)),
            ("ssm2d", dict(complex="cartesian", average=True, trunc=3, layout="BCHW")),
            ("ssm2d", dict(norm="paper", skip=False, c_per_channel=True)),
@@ -61,7 +61,7 @@ def make(channels=6, kind="ssm2d", *, dtype=torch.float64, **options) -> Layer:
 
 
 def make_normed(kind: str, channels=6, **options) -> Layer:
-    """With the norm at the end of a kind that may have one."""
+    """The options plus the final norm, if the kind has one."""
     return make(channels, kind, **dict(layer_norm=True) if kind == "ssm2d" else {}, **options)
 
 
@@ -80,7 +80,7 @@ def call(layer, u, dy=None) -> list:
 
 
 def for_each_kind(test):
-    """Decorates a test that takes a kind."""
+    """Decorator: runs a test once for each kind."""
     @functools.wraps(test)
     def run(self):
         for kind in KINDS:
@@ -101,7 +101,7 @@ class Case(unittest.TestCase):
             self.assertLess(error(x.detach().numpy(), y.detach().numpy()), most)
 
     def spy(self, layer) -> list:
-        """Grows by (name, arguments) for each call of the library that executes the layer."""
+        """A list to which each executing call of the library appends (name, arguments)."""
         calls, real = [], _library.typed
 
         def typed(name, type):

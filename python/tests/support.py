@@ -16,7 +16,7 @@ MODELS = pathlib.Path(os.environ.get("SSM2D_GOLDEN_MODELS") or ROOT / "tests" / 
 
 TIMEOUT = 1500  # seconds, of a process that a test starts
 
-# the command beside the library, and the larger sets of golden models that developers have
+# the tool next to the library, and further golden models, if present
 TOOL = pathlib.Path(os.environ.get("SSM2D_LIBRARY", "")).resolve().parents[1] / "tools" / "ssm2d"
 MORE_MODELS = ROOT.parent / "shared" / "golden-models"
 
@@ -99,7 +99,7 @@ def naive_causal(u: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 
 def functional_call():
-    """torch's function of that name, wherever this version has it."""
+    """torch's function of that name, in whichever module this version has it."""
     if hasattr(torch, "func"):
         return torch.func.functional_call
     from torch.nn.utils.stateless import functional_call as before_torch_2
@@ -107,7 +107,8 @@ def functional_call():
 
 
 def one_thread() -> None:
-    """For modules of tests whose models are small: threads would wait for each other."""
+    """Limits torch to one thread: for tests with small models, where threads cost more than they
+    gain."""
     unittest.addModuleCleanup(torch.set_num_threads, torch.get_num_threads())
     torch.set_num_threads(1)
 
@@ -118,14 +119,14 @@ def _start_tool(*arguments) -> subprocess.CompletedProcess:
 
 
 def run_tool(*arguments) -> str:
-    """What the command prints; AssertionError with its message when it fails."""
+    """The output of the command; AssertionError with its message if it fails."""
     done = _start_tool(*arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def refused_by_tool(*arguments) -> str:
-    """The message of a command that fails."""
+    """The message of a command that must fail."""
     done = _start_tool(*arguments)
     assert done.returncode in (1, 2), (done.returncode, done.stderr)
     return done.stderr

@@ -70,7 +70,7 @@ class Library(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    def test_table(self):
+    def test_options_match_the_library(self):
         self.assertEqual(ssm2d.options["norm"].choices, ["none", "half", "relaxed", "paper"])
         for name, default in (("norm", "relaxed"), ("d_state", 16), ("skip", True)):
             self.assertEqual(ssm2d.options[name].default, default)
@@ -96,7 +96,7 @@ class Options(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "channels"):
             ssm2d.Config()
 
-    def test_parameters_and_text(self):
+    def test_parameters_have_names_and_shapes(self):
         config = ssm2d.Config(channels=6, complex=True, layer_norm=True, trunc=(2, 3))
         self.assertEqual([p.name for p in config.params],
                          ["A_angle", "A_radius", "B_angle", "B_radius", "C_angle", "C_radius", "D",
@@ -117,7 +117,7 @@ class Arrays(unittest.TestCase):
         self.u = self.random.standard_normal((2, 5, 4, 6))
         self.params = ssm2d.init_params(channels=6, dtype=np.float64, seed=3)
 
-    def test_initial_values(self):
+    def test_initial_values_depend_on_the_seed(self):
         again = ssm2d.init_params(channels=6, dtype=np.float64, seed=3)
         other = ssm2d.init_params(channels=6, dtype=np.float64, seed=4, init="authors")
         for name in self.params:
@@ -127,7 +127,7 @@ class Arrays(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "init='zero'"):
             ssm2d.init_params(channels=6, init="zero")
 
-    def test_forward_scan_layouts_and_strides(self):
+    def test_forward_and_scan_agree_in_any_layout(self):
         y = ssm2d.forward(self.u, self.params)
         self.assertEqual(y.dtype, np.float64)
         self.assertLess(error(ssm2d.scan(self.u, self.params), y), 1e-13)
@@ -142,7 +142,7 @@ class Arrays(unittest.TestCase):
         self.assertEqual(single.dtype, np.float32)
         self.assertLess(error(single, y), 1e-5)
 
-    def test_kernel_is_the_answer_to_a_unit(self):
+    def test_kernel_is_the_impulse_response(self):
         options = dict(directions=1, skip=False, norm="paper")
         params = ssm2d.init_params(channels=6, dtype=np.float64, **options)
         unit = np.zeros((1, 5, 4, 6))
@@ -152,7 +152,7 @@ class Arrays(unittest.TestCase):
         self.assertLess(error(ssm2d.forward(unit, params, **options)[0].transpose(2, 0, 1), k[0]),
                         1e-13)
 
-    def test_flat_parameters(self):
+    def test_flat_parameters_are_accepted(self):
         flat = np.concatenate([p.ravel() for p in self.params.values()])
         np.testing.assert_array_equal(ssm2d.forward(self.u, flat),
                                       ssm2d.forward(self.u, self.params))
@@ -198,7 +198,7 @@ class Arrays(unittest.TestCase):
             self.assertIn(part, str(caught.exception))
 
     @unittest.skipUnless(GOLDEN.is_dir(), f"no golden cases in {GOLDEN}")
-    def test_golden(self):
+    def test_golden_cases_agree(self):
         cases = list(golden_cases())
         self.assertGreaterEqual(len(cases), 35)
         for name, kind, options, arrays in cases:

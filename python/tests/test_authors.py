@@ -64,7 +64,7 @@ class Authors(unittest.TestCase):
         torch.manual_seed(2)
         self.u = torch.randn(2, 4, 4, 12, dtype=torch.float64)
 
-    def test_same_function(self):
+    def test_layer_computes_the_published_module(self):
         for directions, complex, early in ((2, False, False), (4, False, False), (2, True, False),
                                            (4, True, False),
                                            (2, False, True), (4, True, True), (1, False, True)):
@@ -86,7 +86,7 @@ class Authors(unittest.TestCase):
         self.assertEqual(layer.layout, "BCHW")
         self.assertTrue(torch.equal(layer.gamma, values["net.move.normalization.weight"]))
 
-    def test_errors(self):
+    def test_wrong_state_dicts_are_refused(self):
         good = state(2, 2, 12, 3)
         for values, more, part in (
                 ({}, {}, "A.A_1"), ({k: v for k, v in good.items() if k != "B_2"}, {},

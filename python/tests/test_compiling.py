@@ -32,7 +32,7 @@ class Compiling(Case):
                 with torch.no_grad():
                     self.assertClose([compiled(u)], [layer(u)])
 
-    def test_export(self):
+    def test_exported_program_equals_eager(self):
         for name, layer, u in layers():
             with self.subTest(layer=name):
                 program = torch.export.export(layer, (u,))
@@ -45,7 +45,7 @@ def loss(layer):
 
 
 class Transforms(Case):
-    def test_grad(self):
+    def test_func_grad_equals_autograd(self):
         for name, layer, u in layers():
             with self.subTest(layer=name):
                 params = {n: p.detach() for n, p in layer.named_parameters()}
@@ -54,7 +54,7 @@ class Transforms(Case):
                 wanted = call(layer, u, 2 * y.detach())
                 self.assertClose([of_u, *[of_params[n] for n in params]], wanted[1:])
 
-    def test_refusals(self):
+    def test_unsupported_transforms_are_refused(self):
         for kind in KINDS:
             layer = make(6, kind)
             params = {n: p.detach() for n, p in layer.named_parameters()}

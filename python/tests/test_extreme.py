@@ -1,4 +1,4 @@
-"""NaN, infinity, the largest and the smallest numbers: they go where they must and no further, or
+"""NaN, infinity, the largest and the smallest values: they affect dependent outputs only, or
 are refused by name."""
 import copy
 import unittest
@@ -26,7 +26,7 @@ def problem(config: dict, dtype) -> tuple:
 
 
 def elsewhere() -> np.ndarray:
-    """Images and channels that a cell cannot reach."""
+    """Images and channels that do not depend on the cell."""
     mask = np.ones((BATCH, ROWS, COLS, CHANNELS), bool)
     mask[CELL[0], :, :, CELL[3]] = False
     return mask
@@ -81,8 +81,8 @@ class Arrays(unittest.TestCase):
                         if np.isnan(value):
                             self.assertTrue(np.isnan(y[~elsewhere()]).any(), told)
 
-    def test_small_inputs(self):
-        """Taken as zero: no larger than they are, and slow or wrong nowhere else."""
+    def test_subnormal_inputs_count_as_zero(self):
+        """Subnormal inputs count as zero, and other outputs stay correct."""
         u, params = problem(CONFIGS[1], np.float32)
         for algorithm in ("direct", "fft", "scan"):
             y = ssm2d.forward(u * np.float32(1e-41), params, algorithm=algorithm, **CONFIGS[1])
@@ -110,8 +110,8 @@ class Arrays(unittest.TestCase):
                     if name[0] in "AB":
                         self.assertTrue(np.isfinite(y).all(), name)
 
-    def test_too_large_for_float(self):
-        """A mapping of doubles that a float cannot hold is refused, not made infinite."""
+    def test_parameters_beyond_float_are_refused(self):
+        """Parameters given as doubles that overflow float are refused, not made infinite."""
         u, params = problem(CONFIGS[0], np.float32)
         with self.assertRaisesRegex(ValueError, "D.*finite"), np.errstate(all="ignore"):
             ssm2d.forward(u, dict(params, D=np.full(CHANNELS, 1e300)), **CONFIGS[0])

@@ -1,4 +1,4 @@
-"""Every kind and setting that the library lists, and misuse: Python adds nothing by hand."""
+"""Every kind and setting that the library lists, and misuse. Nothing is listed by hand."""
 import ctypes
 import pickle
 import unittest
@@ -128,7 +128,7 @@ class Kinds(unittest.TestCase):
 
 
 class Misuse(unittest.TestCase):
-    """What the library refuses is an exception, and nothing is computed."""
+    """Errors of the library become exceptions, and nothing is computed."""
 
     def setUp(self):
         self.layer = ssm2d.Layer("ssm2d", channels=4)
@@ -168,7 +168,7 @@ class Misuse(unittest.TestCase):
     def test_lines_of_the_library(self):
         for call, kind, line in (
                 (lambda: ssm2d.Layer("s4md", channels=4), ValueError,
-                 "kind=s4md: there is no such kind of layer; did you mean s4nd"),
+                 "kind=s4md: unknown kind of layer; did you mean s4nd"),
                 (lambda: ssm2d.Layer(3, channels=4), TypeError, "kind=3"),
                 (lambda: ssm2d.Layer("s4nd"), TypeError, "channels"),
                 (lambda: ssm2d.Layer("s4nd", channels=4, n_sm=4), TypeError, "n_ssm"),
@@ -221,7 +221,7 @@ class Modules(unittest.TestCase):
                     module(u[0])
 
     def test_kind_without_torch_operations(self):
-        """As a new kind of the library is before it has a twin."""
+        """A kind without PyTorch operations, as every new kind of the library."""
         real = twins.find
         twins.find = lambda kind: None
         self.addCleanup(setattr, twins, "find", real)

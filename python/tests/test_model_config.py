@@ -24,8 +24,8 @@ def parse(mixer=..., **settings) -> dict:
 
 @unittest.skipUnless(TOOL.is_file(), "the ssm2d command is not beside the library")
 class AgainstTheTool(unittest.TestCase):
-    def test_table(self):
-        """What the package knows of models is what the tool prints."""
+    def test_models_json_equals_output_of_the_tool(self):
+        """models.json equals the tool's output."""
         self.assertTrue(configs.TABLE == json.loads(run_tool("models", "--keys", "--json")),
                         "models or keys have changed: ssm2d models --keys --json > "
                         "python/ssm2d/torch/models/models.json")
@@ -36,8 +36,8 @@ class AgainstTheTool(unittest.TestCase):
                      "image": row["image"], "classes": row["classes"]}
             self.assertEqual(configs.parse("c.json", given), row["config"])
 
-    def test_refused_by_both(self):
-        """What one refuses the other refuses, for the same key."""
+    def test_package_and_tool_refuse_the_same(self):
+        """The package and the tool refuse the same configurations, naming the same key."""
         with tempfile.TemporaryDirectory() as name:
             path = pathlib.Path(name) / "c.json"
             for key, given in (
@@ -103,7 +103,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(create_model("vit-mini", depth=1, mixer=SSM2D).config["mixer"]["assign"],
                          "distinct")
 
-    def test_old_keys(self):
+    def test_keys_of_earlier_versions_are_read(self):
         for given, wanted in (({"complex": True}, "polar"), ({"complex": False}, "real"),
                               ({"complex": True, "complex_form": "cartesian"}, "cartesian"),
                               ({"complex": False, "complex_form": "polar"}, "real"),
@@ -114,7 +114,7 @@ class Reading(unittest.TestCase):
                          (True, 2, 3))
         self.assertEqual(parse({**SSM2D, "trunc": None})["mixer"]["trunc_rows"], 0)
 
-    def test_filled_in(self):
+    def test_missing_keys_are_filled_in(self):
         for name, sizes in (("vit", {32: 4, 64: 8}), ("mega", {32: 4, 64: 8}),
                             ("swin", {32: 2, 64: 4})):
             for image, patch in sizes.items():

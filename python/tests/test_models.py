@@ -110,10 +110,10 @@ class Models(unittest.TestCase):
                              2 * [kind])
             model(torch.randn(2, 17, 8)).sum().backward()
             self.assertIsNotNone(next(model.blocks[0].mixer.parameters()).grad)
-        with self.assertRaisesRegex(ValueError, "kind=s4: there is no such kind"):
+        with self.assertRaisesRegex(ValueError, "kind=s4: unknown kind"):
             add_mixers(TimmViT(), mixer="s4")
 
-    def test_like_timm(self):
+    def test_models_built_like_those_of_timm_are_accepted(self):
         model = add_mixers(TimmViT(), n_ssm=2)
         x = torch.randn(2, 17, 8)
         y = model(x)
@@ -144,7 +144,7 @@ class Models(unittest.TestCase):
                 self.assertTrue(torch.equal(model(x), wanted))
         self.assertFalse(model.blocks[0].mixer.training)
 
-    def test_errors(self):
+    def test_unsupported_models_are_refused(self):
         with self.assertRaisesRegex(ValueError, "model=Linear"):
             add_mixers(nn.Linear(3, 3))
         with self.assertRaisesRegex(TypeError, "layout='BCHW'"):

@@ -52,7 +52,7 @@ class Graphs(Case):
         for _ in range(5):
             loss = layer(u).sum()  # the last step's graph lives until here
             loss.backward()
-        layer(u)  # a graph that nobody goes back through
+        layer(u)  # a graph without a backward pass
         gc.collect()
         plan = layer._runner.shape(u, 1).plan
         self.assertEqual(len(plan.free), 1)
@@ -188,7 +188,7 @@ class Threads(Case):
         if not child:
             status = 1
             try:
-                torch.set_num_threads(1)  # torch's own threads have not come along: it would hang
+                torch.set_num_threads(1)  # torch's own threads do not survive a fork: it would hang
                 self.assertClose([layer(u), copy.deepcopy(layer)(u)], 2 * wanted[:1])
                 try:
                     graph.sum().backward()  # a graph from before the fork

@@ -200,7 +200,7 @@ class Errors(Case):
                 (SSM2d, dict(dtype=torch.int64), TypeError, "dtype=torch.int64"),
                 (SSM2d, dict(init="no"), ValueError, "init='no'"),
                 (SSM2d, dict(width=3), TypeError, 'ssm2d has no setting "width"'),
-                (S4ND, dict(d_state=3), ValueError, "d_state=3: use an even"),
+                (S4ND, dict(d_state=3), ValueError, "d_state=3: must be even"),
                 (S4ND, dict(rate=0), ValueError, "rate=0.0: use"),
                 (S4ND, dict(directions=2), TypeError, 's4nd has no setting "directions"'),
                 (S4ND, dict(algorithm="scan"), ValueError, "algorithm='scan'"),

@@ -1,4 +1,4 @@
-"""Images of any size to what a model takes: to the bit as Pillow resizes them, and the tool."""
+"""Preparation of images of any size: the same bits as Pillow and the tool."""
 import unittest
 
 import numpy as np
@@ -22,7 +22,7 @@ def pixels(rows, cols, channels=3, seed=0) -> np.ndarray:
 
 class Resizing(unittest.TestCase):
     @unittest.skipUnless(Image, "Pillow is not installed")
-    def test_as_pillow(self):
+    def test_resizing_equals_pillow(self):
         filters = {"bilinear": 2, "bicubic": 3}
         for seed, (old, new) in enumerate((((40, 30), (16, 24)), ((7, 9), (32, 20)),
                                            ((101, 33), (5, 33)), ((1, 1), (3, 4)),
@@ -36,7 +36,7 @@ class Resizing(unittest.TestCase):
                     np.testing.assert_array_equal(got, wanted.reshape(*new, channels))
 
     @unittest.skipUnless(Image, "Pillow is not installed")
-    def test_window(self):
+    def test_crop_equals_part_of_whole(self):
         image = pixels(50, 70)
         whole = resize(image, (32, 45), (0, 0), (32, 45), "bicubic")
         part = resize(image, (32, 45), (3, 10), (28, 28), "bicubic")
@@ -77,7 +77,7 @@ class Preparing(unittest.TestCase):
         for same in (torch.from_numpy(image), *([Image.fromarray(image)] if Image else [])):
             self.assertTrue(torch.equal(how(same), x))
 
-    def test_middle(self):
+    def test_centre_crop_equals_torchvision(self):
         """As torchvision's Resize(256) and CenterCrop(224): the shorter side is exact."""
         how = Preprocess((224, 224), 3, 0.5, 0.5, eval_crop=0.875)
         self.assertEqual(how._place((300, 400)), ((256, 341), (16, 58)))
@@ -88,7 +88,7 @@ class Preparing(unittest.TestCase):
         self.assertEqual(how.pixels(pixels(100, 3)).shape, (8, 12, 1))
 
     @unittest.skipUnless(Image, "Pillow is not installed")
-    def test_turned_photographs(self):
+    def test_exif_orientation_is_applied(self):
         image = Image.fromarray(pixels(6, 4))
         how = Preprocess((4, 6), 3, 0.5, 0.5, eval_crop=0)
         exif = image.getexif()
@@ -98,7 +98,7 @@ class Preparing(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "image: mode F: convert it to 8 bits"):
             how(image.convert("F"))
 
-    def test_refused(self):
+    def test_bad_images_are_refused(self):
         how = Preprocess((4, 6), 3, 0.5, 0.5)
         for image, kind, what in ((np.zeros((4, 6, 3), "f4"), TypeError, "float32: use uint8"),
                                   (np.zeros((4, 6, 5), "u1"), ValueError, r"shape \(4, 6, 5\)"),

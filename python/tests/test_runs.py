@@ -57,7 +57,7 @@ class Folders(unittest.TestCase):
         return json.loads(run_tool("eval", run, "--json", "--threads", "1", *options))
 
     def check_same(self, model, run, *options) -> None:
-        """Loss and accuracy are those that the tool finds."""
+        """Loss and accuracy equal those of the tool."""
         found = self.evaluate(run, *options)
         x, labels = self.batch(model)
         with torch.no_grad():
@@ -224,7 +224,7 @@ class ToTheTool(Folders):
         self.assertAlmostEqual(step["loss"], loss, places=4)
 
     def test_training_in_pytorch(self):
-        """One batch is learned by heart; the tool finds it so."""
+        """A model overfitted to one batch in PyTorch has the same accuracy in the tool."""
         for backend in ("library", "torch"):
             torch.manual_seed(0)
             model = create_model("vit-mini", mixer="ssm2d", classes=4, image_size=(8, 12),
@@ -245,7 +245,7 @@ class ToTheTool(Folders):
             self.assertEqual(found["accuracy"], 1)
             self.check_same(model.eval(), run)
 
-    def test_what_the_tool_says(self):
+    def test_tool_reads_saved_runs(self):
         model = create_model("vit-mini", classes=4, image_size=(8, 12), channels=1, mean=0.5,
                              std=0.5, depth=1)
         run = self.folder / "run"
@@ -281,7 +281,7 @@ class Writing(Folders):
                                                         "model.safetensors", "notes.txt",
                                                         "train.json"])
 
-    def test_files_of_others(self):
+    def test_files_of_others_are_kept(self):
         self.out.mkdir()
         (self.out / "config.json").write_text("{}")
         for overwrite in (False, True):
@@ -292,7 +292,7 @@ class Writing(Folders):
             save_run(self.model, self.out, overwrite=True)
         self.assertEqual((self.out / "config.json").read_text(), "{}")
 
-    def test_lock(self):
+    def test_locked_folder_is_refused(self):
         self.out.mkdir()
         fd = os.open(self.out, os.O_RDONLY)
         fcntl.flock(fd, fcntl.LOCK_EX)
@@ -301,7 +301,7 @@ class Writing(Folders):
         os.close(fd)
         save_run(self.model, self.out)
 
-    def test_whole_or_not_at_all(self):
+    def test_failed_saving_leaves_no_run(self):
         from ssm2d import files
         target = self.folder / "file"
 
@@ -360,7 +360,7 @@ class Writing(Folders):
 
 
 class BadFolders(Folders):
-    """What is wrong is said by file, field and value."""
+    """Errors name file, field and value."""
 
     def broken(self, file: str, change) -> pathlib.Path:
         run = self.folder / "run"
@@ -409,8 +409,8 @@ class BadFolders(Folders):
             for text, what in ((b"{", "is not JSON"), (b"\xff", "is not JSON"),
                                (b"[1]", "is not a JSON object"), (b"[" * 100000, "is not JSON"),
                                (b'{"a": 1, "a": 2}', "'a' comes twice"),
-                               (b'{"a": NaN}', "NaN is no number"),
-                               (b'{"a": 1e999}', "1e999 is no number")):
+                               (b'{"a": NaN}', "NaN is not a number"),
+                               (b'{"a": 1e999}', "1e999 is not a number")):
                 run = self.broken(file, lambda _: text)
                 with self.assertRaisesRegex(ValueError, f"{file}: .*{what}"):
                     load_run(run)
@@ -424,7 +424,7 @@ class BadFolders(Folders):
             load_run(self.folder)
         run = self.edit("train.json")
         os.unlink(run / "best.safetensors")
-        with self.assertRaisesRegex(FileNotFoundError, "best.safetensors: is not there"):
+        with self.assertRaisesRegex(FileNotFoundError, "best.safetensors: does not exist"):
             load_run(run, "best")
         with self.assertRaisesRegex(ValueError, "weights='first': use one of 'last', 'best'"):
             load_run(run, "first")
@@ -437,5 +437,5 @@ class BadFolders(Folders):
                                     r"model has more than \d{12,}: it was made with other"):
             load_run(run)
         (run / "model.safetensors").write_bytes(b"1234567")
-        with self.assertRaisesRegex(ValueError, "model.safetensors: not a sound safetensors file"):
+        with self.assertRaisesRegex(ValueError, "model.safetensors: not a valid safetensors file"):
             load_run(run)

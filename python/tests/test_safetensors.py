@@ -1,4 +1,4 @@
-"""The reader of safetensors files, on sound and on hostile ones."""
+"""The reader of safetensors files, on valid and on hostile files."""
 import json
 import os
 import struct
@@ -34,7 +34,7 @@ class Safetensors(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.path = os.path.join(folder.name, "file.safetensors")
 
-    def test_round_trip(self):
+    def test_saved_arrays_load_unchanged(self):
         arrays = {"a.b": np.arange(6, dtype="f4").reshape(2, 3), "c": np.array(1.5),
                   "empty": np.zeros((0, 4), "f4"),
                   "n": np.arange(3)}
@@ -46,7 +46,7 @@ class Safetensors(unittest.TestCase):
             self.assertEqual(found[name].shape, arrays[name].shape)
         found["a.b"][0] = 7  # not read-only
 
-    def test_reserved_name(self):
+    def test_reserved_name_is_refused(self):
         for metadata in (None, {"made": "here"}):
             with self.assertRaisesRegex(ValueError, "__metadata__: an array cannot have this name"):
                 ssm2d.save_safetensors(self.path, {"__metadata__": np.zeros(2)}, metadata)
@@ -59,14 +59,14 @@ class Safetensors(unittest.TestCase):
               short.tobytes())
         np.testing.assert_allclose(ssm2d.load_safetensors(self.path)["x"], values, rtol=1e-2)
 
-    def test_hostile(self):
+    def test_hostile_files_are_refused(self):
         good = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
         for what, header, data, length in (
                 ("header of", b"{}", b"", 1 << 62), ("header of", b"{}", b"", 3),
                 ("not JSON", b"{", b"", None),
                 ("not JSON", b"\xff\xfe", b"", None), ("not JSON", b"[" * 100000, b"", None),
                 ("not a JSON object", b"[]", b"", None),
-                ("comes twice", b'{"a": {}, "a": {}}', b"", None),
+                ("occurs twice", b'{"a": {}, "a": {}}', b"", None),
                 ("not an object", {"a": 3}, b"", None),
                 ("dtype", {"a": {**good, "dtype": "F33"}}, bytes(8), None),
                 ("dtype", {"a": {**good, "dtype": ["F32"]}}, bytes(8), None),

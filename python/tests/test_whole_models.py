@@ -59,7 +59,7 @@ def golden_models():
 
 
 def make(name, settings, mixer, **more):
-    """A model whose every array matters."""
+    """A model whose output depends on every array."""
     torch.manual_seed(3)
     settings = {**settings, **more}
     sizes = {key: settings.pop(key) for key in ("image", "classes", "channels") if key in settings}
@@ -287,7 +287,7 @@ class Modules(Files):
             double = copy.deepcopy(model).double()(x.double())
             self.assertLess(error(model(x).detach().numpy(), double.detach().numpy()), 1e-5)
 
-    def test_wrong_images(self):
+    def test_images_of_wrong_shape_are_refused(self):
         model = make(*VARIANTS[0])
         for shape in ((3, 16, 24), (1, 1, 16, 24), (1, 3, 24, 16), (1, 3, 32, 32)):
             with self.assertRaisesRegex(ValueError, r"images: shape .*\(batch, 3, 16, 24\)"):
@@ -337,7 +337,7 @@ class BadWeights(Files):
                               ("head.bias is of type int64", {"head__bias": np.zeros(5, int)}),
                               ("running_var has a negative number",
                                {"final_norm__norm__running_var": -np.ones(24, "f4")}),
-                              ("pos_embed has shape .1, 23, 24., which is no grid",
+                              ("pos_embed has shape .1, 23, 24., which fits no known grid",
                                {"pos_embed": np.zeros((1, 23, 24), "f4")})):
             with self.subTest(what=what):
                 self.write(model)
@@ -347,9 +347,9 @@ class BadWeights(Files):
                     self.load()
         self.write(model)
         self.change(**{"final_norm__norm__num_batches_tracked": np.array(3)})
-        self.load()  # PyTorch's counter, which nobody reads
+        self.load()  # PyTorch's counter, which is unused
 
-    def test_checkpoint(self):
+    def test_checkpoint_is_refused_as_weights(self):
         path = self.folder / "weights.safetensors"
         self.write(make(*VARIANTS[0]))
         ssm2d.save_safetensors(path, ssm2d.load_safetensors(path),

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Every algorithm there is: one file, one line. */
+/* All algorithms; each is a file and a line here. */
 static const conv_algorithm *const algorithms[] = {&conv_direct, &conv_fft};
 
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
@@ -29,8 +29,8 @@ ssm2d_status conv_plan_draft(const conv_problem *problem, const char *algorithm,
     for (int i = 0; i < ALGORITHMS; i++)
         if (!strcmp(algorithms[i]->name, algorithm)) a = algorithms[i];
     if (!a)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "algorithm=%s: no convolution has that name",
-                    algorithm);
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "algorithm=%s: unknown algorithm of the convolution", algorithm);
     conv_plan *p = mem_alloc(problem->context, sizeof *p);
     void *own = p ? mem_alloc(problem->context, a->own_size) : NULL;
     if (!own) {

@@ -1,5 +1,5 @@
-/* direct - the convolution as it is written, for small grids: SIMD over channels, blocks of A
- * images x C columns in registers.
+/* direct - computes the convolution directly from its definition, for small grids: SIMD over
+ * channels, blocks of A images x C columns in registers.
  *
  * All three sums of conv.h are the same loop (correlate_fn in simd/simd_table.h):
  *     y[i][j]    = sum k2[i-p][j-q] * u[p][q]       kernel mirrored, cells of A images
@@ -27,8 +27,8 @@ typedef struct job {
     real *dk2;
 } job;
 
-/* Size of the next part when `total` is cut into the fewest nearly equal parts of at most
- * `limit`; *done counts what has been cut off. */
+/* Size of the next part when `total` is cut into the fewest nearly equal parts of at most `limit`;
+ * *done is the total size of the parts cut off so far. */
 static int part(int total, int limit, int *done)
 {
     int left = total - *done, size = div_up(left, div_up(left, limit));
@@ -49,7 +49,7 @@ static void mirror_vector(void *arg, size_t vector, int worker)
                    (size_t)k->lanes * sizeof(real));
 }
 
-/* Copies of a short kernel whose taps are next to each other. */
+/* Packs a short kernel and its mirror image, so that taps are contiguous. */
 static void pack_vector(void *arg, size_t vector, int worker)
 {
     (void)worker;
@@ -90,8 +90,9 @@ static conv_reach job_reach(const job *t, int sign)
 static int empty(conv_reach r) { return r.low > r.high; }
 static int same(conv_reach a, conv_reach b) { return a.low == b.low && a.high == b.high; }
 
-/* One vector of channels of A images: tiles in -> out. An output row sees input rows before it, its
- * own, and rows after it; where those have one reach they are visited in one go. */
+/* One vector of channels of A images: tiles in -> out. An output row depends on input rows before
+ * it, on its own and on rows after it; neighbouring ranges with the same reach are processed in one
+ * call. */
 static void convolve_tile(const job *t, int vector, const real *in, real *out, int A)
 {
     const conv_plan *p = t->plan;
@@ -141,7 +142,7 @@ static group group_at(const job *t, int size, int g)
                    min_int(p->problem.channels, end * p->lanes) - first * p->lanes};
 }
 
-/* Rows of image b into the tiles of a group, with `tile_row` numbers from row to row. */
+/* Copies the rows of image b into the tiles of a group; tile rows are `tile_row` elements apart. */
 static void gather_image(const job *t, const group *g, real *tile, ptrdiff_t tile_row,
                          const real *array, plane_strides s, size_t b)
 {
@@ -167,9 +168,9 @@ static void scatter_image(const job *t, const group *g, const real *tile, size_t
                          t->add);
 }
 
-/* Row i of an image, for vectors v to v_end, which share cache lines, in place. A row that is wider
- * than a block is cut into nearly equal blocks of at least SHORT_MIN_C columns, so that only the
- * first and the last touch an edge. */
+/* Computes row i of an image without tiles, for vectors [v, v_end), which share cache lines. A row
+ * that is wider than a block is cut into nearly equal blocks of at least SHORT_MIN_C columns, so
+ * that only the first and the last touch an edge. */
 static void short_row(const job *t, real *out, const real *in, int i, int v, int v_end)
 {
     static const real zeros[64 / sizeof(real)] = {0};
@@ -204,7 +205,7 @@ static void short_image(const job *t, const group *g, size_t b)
             short_row(t, out, in, i, v, min_int(g->end, v + line));
 }
 
-/* A group of vectors, and a chunk of the images, A at a time. */
+/* One task: a group of vectors and a chunk of the images, A images at a time. */
 static void convolve_task(void *arg, size_t task, int worker)
 {
     const job *t = arg;
@@ -225,7 +226,7 @@ static void convolve_task(void *arg, size_t task, int worker)
         for (size_t a = 0; a < images; a++)
             gather_image(t, &g, in + a * cells, p->problem.cols * p->lanes, t->in, t->in_strides,
                          b + a);
-        /* The output of a vector takes the place of the input of the vector before it. */
+        /* The output of a vector overwrites the input of the vector before it. */
         for (int v = g.first; v < g.end; v++) {
             const size_t at = (size_t)(v - g.first) * d->tile;
             convolve_tile(t, v, in + at, out + at, (int)images);
@@ -275,7 +276,7 @@ static void gradient_tile(const job *t, real *dk, const real *u, ptrdiff_t u_row
         if (empty(c)) continue;
         for (int ds = 0; ds < last - first;) {
             const int e = first + ds, A = part(last - first, d->max_a, &ds);
-            /* rows of u that meet a row of dy */
+            /* rows of u that pair with a row of dy */
             const int p0 = max_int(0, 1 - A - e), p1 = min_int(rows, rows - e);
             for (int os = 0; os < c.high - c.low + 1 && p0 < p1;) {
                 const int o = c.low + os, C = part(c.high - c.low + 1, d->max_c[A], &os);
@@ -317,7 +318,7 @@ static void gradient_task(void *arg, size_t task, int worker)
     }
 }
 
-enum { SUM_PIECE = 4096, SUM_UNIT = 16 }; /* numbers in a task, about; and in whole cache lines */
+enum { SUM_PIECE = 4096, SUM_UNIT = 16 }; /* elements of a task, roughly; of its granularity */
 
 static size_t sum_tasks(const conv_plan *p)
 {

@@ -1,4 +1,4 @@
-/* direct - what planning decides for the direct algorithm. */
+/* direct - the direct algorithm's part of a plan. */
 #ifndef SSM2D_CONV_DIRECT_H
 #define SSM2D_CONV_DIRECT_H
 
@@ -6,17 +6,17 @@
 
 typedef struct direct_plan {
     int max_a;                      /* images, or row offsets, that share a register block */
-    int max_c[CORRELATE_MAX_A + 1]; /* columns of a block of A of them */
-    int images;                     /* that a task convolves together: at most max_a */
-    conv_share convolve;            /* of y, and of du */
-    conv_share gradient;            /* of the kernel's gradient */
+    int max_c[CORRELATE_MAX_A + 1]; /* columns of a block with A of them */
+    int images;                     /* images that a task convolves together: at most max_a */
+    conv_share convolve;            /* tasks for y, and for du */
+    conv_share gradient;            /* tasks for the kernel's gradient */
     int short_rows;                 /* y and du are computed in place, by simd short_rows */
-    size_t tile;                    /* numbers of the tile of one vector */
-    size_t worker;                  /* numbers of the tiles of one worker */
+    size_t tile;                    /* elements of the tile of one vector */
+    size_t worker;                  /* elements of the tiles of one worker */
     /* offsets in the memory of an execution: the mirrored kernel, the tiles of all workers, and
      * the kernel gradients of each chunk if there are several */
     size_t mirrored, tiles, partial;
-    /* short_rows: the kernel as it is, and mirrored, without padding: [vectors][rows of offsets]
+    /* short_rows: the kernel and its mirror image, without padding: [vectors][rows of offsets]
      * [SHORT_TAPS][lanes] */
     size_t packed, packed_mirrored;
 } direct_plan;
@@ -34,7 +34,8 @@ static inline int direct_works_in_place(const conv_plan *p)
 {
     return ((const direct_plan *)p->own)->short_rows;
 }
-/* Pairs of an output and an input cell of one channel that some offset joins. */
+/* Number of (output cell, input cell) pairs of one channel that an offset of the kernel
+ * connects. */
 double direct_pairs(const conv_problem *problem);
 
 #endif

@@ -1,14 +1,14 @@
-/* direct_plan - how the direct algorithm cuts its work into tasks, and what it will cost. */
+/* direct_plan - cuts the work of the direct algorithm into tasks and estimates its cost. */
 #include "conv/direct.h"
 
 #include "core/arith.h"
 
 /* A task works on a group of neighbouring vectors of channels. Groups are whole cache lines, so
- * that no two threads write to one line, and as wide as the second-level cache allows: memory is
- * fastest when it is read and written in long pieces. */
+ * that no two threads write to the same line, and as wide as the second-level cache allows, because
+ * memory is fastest when accessed in long runs. */
 enum { GROUP_BYTES = 480 << 10 };
-/* Tiles of neighbouring vectors are written together. Whole pages apart they would compete for the
- * same few cache sets, so each starts STAGGER bytes past a page from the one before. */
+/* Tiles of neighbouring vectors are written together. If they were whole pages apart they would map
+ * to the same few cache sets, so each starts STAGGER bytes past a page from the one before. */
 enum { PAGE_BYTES = 4096, STAGGER = 5 * CACHE_LINE_BYTES };
 
 static int max_a(const simd_table *simd)
@@ -25,9 +25,9 @@ static int max_c(const simd_table *simd, int A)
     return C;
 }
 
-/* Numbers in the tile of one vector. It holds A images; or one image with padding columns around
+/* Elements in the tile of one vector. It holds A images; or one image with padding columns around
  * it, and its output gradient with A-1 rows around it. */
-static size_t tile_numbers(const conv_plan *p, size_t A)
+static size_t tile_elements(const conv_plan *p, size_t A)
 {
     const size_t rows = (size_t)p->problem.rows, cols = (size_t)p->problem.cols;
     const size_t convolve = A * rows * cols;
@@ -47,8 +47,8 @@ static conv_share share(int lines, int line, int fitting, int max_chunks, int ta
     return (conv_share){group, groups, min_int(div_up(TASKS_WANTED, groups), max_chunks)};
 }
 
-/* Whether kernels have seven columns, in arrays whose channels are next to each other in whole
- * vectors: then nothing is copied to tiles. */
+/* Whether the kernel has seven columns and channels are contiguous in whole vectors: then no copies
+ * to tiles are needed. */
 static int short_rows_apply(const conv_plan *p)
 {
     const conv_problem *q = &p->problem;
@@ -71,7 +71,7 @@ void direct_plan_make(conv_plan *p)
 
     d->max_a = max_a(p->simd);
     for (int A = 1; A <= d->max_a; A++) d->max_c[A] = max_c(p->simd, A);
-    d->tile = tile_numbers(p, (size_t)d->max_a);
+    d->tile = tile_elements(p, (size_t)d->max_a);
     const int fitting = (int)(GROUP_BYTES / (d->tile * (size_t)line * sizeof(real)));
     d->short_rows = short_rows_apply(p);
     d->images = d->short_rows ? 1 : min_int(d->max_a, batch);
@@ -121,6 +121,6 @@ double direct_pairs(const conv_problem *q)
 
 double direct_cost(const conv_plan *p)
 {
-    const double overlap = 1.4; /* register blocks reach over the edges of what is needed */
+    const double overlap = 1.4; /* register blocks also compute some unneeded products at edges */
     return overlap * direct_pairs(&p->problem) * (double)p->problem.batch * p->vectors * p->lanes;
 }

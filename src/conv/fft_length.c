@@ -3,8 +3,8 @@
 #include "core/arith.h"
 #include "simd/fft_radix.h"
 
-/* What a stage costs for each of the n elements, and in any case, as measured; the first ones with
- * half of their elements. */
+/* Measured costs of a stage: per element, and per call. First stages were measured with half of
+ * their elements present. */
 static const double first_cost[FFT_RADIX + 1] = {[1] = 2, [4] = 5.3, [8] = 7.9};
 static const double middle_cost[FFT_RADIX + 1] = {
     [2] = 4, [3] = 5.3, [4] = 5, [5] = 7.4, [7] = 10.5, [8] = 7.9};
@@ -12,8 +12,8 @@ static const double last_cost[FFT_RADIX + 1] = {
     [1] = 1.7, [2] = 3.4, [3] = 4.2, [4] = 3.7, [5] = 5.5, [7] = 8.7, [8] = 6.5};
 enum { STAGE_COST = 30 };
 
-/* Whether every butterfly of a first stage is offered for this number of elements; the last one may
- * have one less present. */
+/* Whether fft_table.h has every butterfly that a first stage needs for this number of elements; the
+ * last butterfly may have one element fewer. */
 static int first_fits(int n, int radix, int count)
 {
     const int m = n / radix;
@@ -29,8 +29,8 @@ static int smooth(int n)
     return n == 1;
 }
 
-/* Tries every way to go on from stages[0 .. stages-1], with middle radices that do not grow, for
- * the `rest` of n. */
+/* Tries all ways to factor the `rest` of n into further stages, with middle radices in descending
+ * order. */
 static void divide(fft_length one, int rest, double cost, fft_length *best)
 {
     if (rest <= FFT_RADIX && last_cost[rest] > 0 && one.stages < FFT_STAGES) {
@@ -58,7 +58,7 @@ fft_length fft_length_of(int n, int count)
     return best;
 }
 
-/* Takes n when it is cheaper than what has been found; of equal ones the shorter. */
+/* Replaces *best by length n if that is cheaper, or as cheap and shorter. */
 static void consider(int n, int count, double per_element, fft_length *best)
 {
     const fft_length one = fft_length_of(n, count);

@@ -18,8 +18,8 @@ void fft_line_twiddles(const fft_length *l, real *w)
     }
 }
 
-/* The butterflies from `from` on that have the same number of elements present; returns where they
- * end. */
+/* Returns the end of the run of butterflies that starts at `from` and has one number of elements
+ * present. */
 static int same_present(int m, int count, int from, int *present)
 {
     *present = (count - from + m - 1) / m;

@@ -4,17 +4,18 @@
 #include "core/arith.h"
 #include "core/status.h"
 
-/* A chunk of images has a kernel gradient of its own, which must be cleared and added: that pays
- * from so many images on. */
+/* A chunk of images has its own kernel gradient, which must be cleared and added: a chunk pays off
+ * from this many images on. */
 enum { IMAGES_PER_GRADIENT = 4 };
 
-/* Costs in multiply-adds: of one element more in a row, for the columns it adds to; of a product in
- * a spectrum; of splitting and joining an element; of a byte of memory beyond LARGE_BYTES. */
+/* Costs in multiply-adds: of one more element per row, which lengthens the work on columns; of a
+ * product of spectra; of splitting and joining an element; of a byte of memory beyond
+ * LARGE_BYTES. */
 enum { COLUMN_COST = 60, PRODUCT_COST = 12, PASS_COST = 8, BYTE_COST = 3, LARGE_BYTES = 1 << 27 };
 
 /* Work is cut into at most max_chunks chunks of at least `images` images, and if those are too few,
  * also into groups of vectors. Groups are whole cache lines, so that no two threads write to one
- * line. Few groups are best: memory is then read and written in long pieces. */
+ * line. Few groups are best: memory is then accessed in long runs. */
 static conv_share share(const conv_plan *p, int images, int max_chunks)
 {
     const int line = max_int(1, CACHE_LINE_BYTES / (p->lanes * (int)sizeof(real)));
@@ -41,8 +42,8 @@ void fft_plan_make(conv_plan *p)
     f->correlate = share(p, IMAGES_PER_GRADIENT, GRADIENT_CHUNKS);
     f->tile_row = (size_t)f->half * element;
     f->tile_size = (size_t)(q->rows + q->rows % 2) * f->tile_row;
-    /* One element between columns keeps them out of each other's cache sets, and takes the second
-     * of two rows where there is only one. */
+    /* One extra element between columns keeps them in different cache sets; it also holds the
+     * unused second row of a pair when the number of rows is odd. */
     f->spectrum_column = (size_t)(f->n1 + 1) * element;
     f->spectrum_size = (size_t)f->half * f->spectrum_column;
     f->scratch_size = 2 * (size_t)(f->n2 + f->n1) * element + tiles * f->tile_size;
@@ -84,9 +85,9 @@ void fft_plan_release(conv_plan *p)
     mem_free(p->problem.context, f->tables);
 }
 
-/* Kernels are transformed once, images there and back. Memory beyond LARGE_BYTES, the kernels and
- * their gradients included, is a cost of its own; not that of the workers, since the number of
- * threads must not decide which algorithm computes the results. */
+/* Kernels are transformed once, images forward and back. Memory beyond LARGE_BYTES, including
+ * kernels and their gradients, adds to the cost. Memory of workers does not, because the number of
+ * threads must not decide which algorithm is used. */
 double fft_cost(const conv_plan *p)
 {
     const fft_plan *f = p->own;

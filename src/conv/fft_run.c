@@ -1,14 +1,14 @@
-/* fft - the convolution through Fourier transforms, for large grids: SIMD over channels, one vector
- * of channels at a time.
+/* fft_run - computes the convolution with Fourier transforms, for large grids: SIMD over channels,
+ * one vector of channels at a time.
  *
- * A cyclic convolution of n1 x n2 cells, n1 >= rows + trunc_rows - 1 and n2 likewise, is the plain
- * one. Two rows of an image are transformed as one complex row and split, which leaves frequencies
- * 0 .. n2/2 of each; then each of these columns is transformed, multiplied by the kernel's spectrum
- * and transformed back while it is in the nearest cache:
+ * A cyclic convolution of n1 x n2 cells, n1 >= rows + trunc_rows - 1 and n2 likewise, equals the
+ * linear one. Two rows of an image are transformed as one complex row and split, which leaves
+ * frequencies 0 .. n2/2 of each; then each of these columns is transformed, multiplied by the
+ * kernel's spectrum and transformed back while it is in the nearest cache:
  *     y = F'(F(u) * K)      du = F'(F(dy) * conj(K))
  *     dk2 = F'(sum over images of conj(F(u)) * F(dy))
- * Zeros beyond the grid are not read, and results there not computed. Spectra are never put in
- * order of frequency. */
+ * Padding zeros are not read, and results outside the grid are not computed. Spectra stay in the
+ * order that the transform produces; they are never sorted by frequency. */
 #include "conv/fft_plan.h"
 
 #include "core/arith.h"
@@ -60,15 +60,16 @@ static scratch scratch_of(const job *t, int worker)
     return (scratch){start, start + n2, start + n2 + n2 / 2, x, x + n1, tile, tile + f->tile_size};
 }
 
-/* Row d of a cycle of n1: which row offset of the kernel it is, and whether there is one. */
+/* Whether row d of the cyclic kernel of n1 rows is a row of the kernel, and its row offset. */
 static int kernel_offset(const job *t, int d, int *offset)
 {
     const int T = t->plan->layout.trunc_rows, n1 = t->fft->n1;
-    *offset = d < T ? d : d - n1;
-    return d<n1 && * offset + T> 0;
+    const int row = d < T ? d : d - n1;
+    *offset = row;
+    return d < n1 && row > -T;
 }
 
-/* Such a row of a two-sided kernel as a cycle of n2 vectors; and back. */
+/* Copy that row of a two-sided kernel to a cyclic row of n2 vectors, and back. */
 static void kernel_row_in(const job *t, real *to, const real *k2, int d)
 {
     const two_sided *k = &t->plan->layout;
@@ -124,8 +125,8 @@ static int channels_of(const conv_plan *p, int vector)
     return min_int(p->lanes, p->problem.channels - vector * p->lanes);
 }
 
-/* Whether rows of an array with these strides can be transformed where they are: two of them, and a
- * whole vector of neighbouring channels. */
+/* Whether rows of an array with these strides can be transformed without a copy: there are two, and
+ * the channels of a whole vector are contiguous. */
 static int in_place(const conv_plan *p, int vector, plane_strides s, int rows)
 {
     return rows == 2 && s.channel == 1 && channels_of(p, vector) == p->lanes;
@@ -158,7 +159,7 @@ static void rows_forward(const job *t, const scratch *s, real *tile, const real 
     }
 }
 
-/* The rows of one vector of an image <- (add: +=) the way back from their spectra. */
+/* The rows of one vector of an image <- (add: +=) the inverse transform of their spectra. */
 static void rows_backward(const job *t, const scratch *s, real *image, plane_strides to, int vector,
                           const real *tile, int add)
 {
@@ -238,7 +239,7 @@ static void differentiate_image(const job *t, const scratch *s, int vector, real
     if (du) rows_backward(t, s, du, q->in, vector, s->tile, 1);
 }
 
-/* A group of vectors and a chunk of the images: y from u, or du from dy. */
+/* One task, a group of vectors and a chunk of the images: computes y from u, or du from dy. */
 static void convolve_task(void *arg, size_t task, int worker)
 {
     const job *t = arg;
@@ -255,7 +256,7 @@ static void convolve_task(void *arg, size_t task, int worker)
         }
 }
 
-/* The same: du, and the kernels' gradients of the chunk, from u and dy. */
+/* One task: computes du and the chunk's kernel gradients from u and dy. */
 static void differentiate_task(void *arg, size_t task, int worker)
 {
     const job *t = arg;
@@ -282,7 +283,7 @@ static void apply(const conv_plan *p, void *memory, const real *u, const real *b
     run(&t, t.fft->convolve, convolve_task);
 }
 
-/* Sums the chunks' gradients of one vector, and takes them back to cells. */
+/* Sums the chunks' kernel gradients of one vector and transforms them back. */
 static void gradient_vector(void *arg, size_t vector, int worker)
 {
     const job *t = arg;

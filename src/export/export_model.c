@@ -16,16 +16,16 @@ ssm2d_status model_export_onnx(ssm2d_context *context, const model_export *what,
     const int depth = family->depth ? family->depth(c) : 0;
     onnx_output outputs[2] = {{"logits", NULL}, {"features", NULL}};
     if (what->features && !family->tokens)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "models of the family %s do not give tokens",
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "models of the family %s cannot export tokens",
                     family->name);
     if (what->features < 0 || what->features > depth)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "there is no block %d: the model has blocks 1 to %d", what->features, depth);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "features=%d: the model has blocks 1 to %d",
+                    what->features, depth);
     ssm2d_status status = graph_create(context, 0, &g, error);
     if (status) return status;
-    /* Where the batch is not fixed, any size will do. */
+    /* if the batch is not fixed, any size will do */
     outputs[0].value = model_build(g, c, what->batch ? what->batch : 1);
-    /* Built once more from the images; what it has in common with the model is written once. */
+    /* a second graph from the images; nodes that both have in common are written once */
     if (what->features && !g->status)
         outputs[1].value = family->tokens(g, c, graph_find(g, "images"), what->features);
     const onnx_file file = {.path = what->path,

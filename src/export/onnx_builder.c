@@ -1,5 +1,5 @@
-/* onnx_builder - memory, constants and nodes of an ONNX graph; messages are protobuf-c's structs,
- * in memory that is freed as a whole. */
+/* onnx_builder - memory, constants and nodes of an ONNX graph; messages are structs of protobuf-c
+ * in an arena that is freed as a whole. */
 #include "core/context.h"
 #include "core/hash.h"
 #include "core/status.h"
@@ -11,14 +11,14 @@
 
 enum { CHUNK = 1 << 16, ALIGNMENT = 64 };
 
-/* Memory that is handed out piece by piece. */
+/* A block of the arena. */
 typedef struct onnx_chunk {
     struct onnx_chunk *next;
     size_t used, size;
     _Alignas(ALIGNMENT) char bytes[];
 } onnx_chunk;
 
-/* A node or a constant, where it is found again. */
+/* An entry of the hash tables of nodes and constants. */
 struct onnx_entry {
     const void *message;
     onnx_entry *next;
@@ -141,7 +141,7 @@ static int same_constant(const Onnx__TensorProto *a, const Onnx__TensorProto *t)
            && !memcmp(a->raw_data.data, t->raw_data.data, t->raw_data.len);
 }
 
-/* Protobuf's own bound, with some space for nodes and names. */
+/* Protobuf's limit, less some space for nodes and names. */
 static const size_t max_bytes = INT32_MAX - (1 << 24);
 
 int onnx_has_space(onnx_builder *b, size_t count, size_t size)
@@ -149,13 +149,13 @@ int onnx_has_space(onnx_builder *b, size_t count, size_t size)
     if (b->status) return 0;
     if (!is_too_large(count, size) && count * size <= max_bytes - b->bytes) return 1;
     onnx_fail(b, SSM2D_ERROR_UNSUPPORTED,
-              "the model needs more than 2 GB, which is the most that an ONNX file can hold: use a "
-              "smaller image size");
+              "the model needs more than 2 GB, the limit of an ONNX file: use a smaller "
+              "image size");
     return 0;
 }
 
 static Onnx__TensorProto *new_constant(onnx_builder *b, int type, int rank, const size_t *shape,
-                                       const void *numbers, size_t size)
+                                       const void *elements, size_t size)
 {
     size_t count = 1;
     for (int i = 0; i < rank; i++) count *= shape[i];
@@ -170,7 +170,7 @@ static Onnx__TensorProto *new_constant(onnx_builder *b, int type, int rank, cons
     t->has_data_type = 1;
     t->data_type = type;
     t->has_raw_data = 1;
-    t->raw_data = (ProtobufCBinaryData){count * size, (uint8_t *)numbers};
+    t->raw_data = (ProtobufCBinaryData){count * size, (uint8_t *)elements};
     return t;
 }
 
@@ -181,7 +181,7 @@ static int is_taken(const onnx_builder *b, const char *name)
     return 0;
 }
 
-/* A name that is not taken: the one that is wanted, or one with a number. */
+/* A new unique name: the wanted one, or one with a number. */
 static char *free_name(onnx_builder *b, const char *wanted)
 {
     const char *name = wanted ? onnx_text(b, "%s", wanted) : NULL;
@@ -195,36 +195,36 @@ static void add_constant(onnx_builder *b, const Onnx__TensorProto *t)
     b->bytes += t->raw_data.len;
 }
 
-/* A constant that is there once, by its contents, which are copied. */
+/* Adds a constant unless one with the same contents exists; the contents are copied. */
 static const char *by_contents(onnx_builder *b, const char *name, int type, int rank,
-                               const size_t *shape, const void *numbers, size_t size)
+                               const size_t *shape, const void *elements, size_t size)
 {
-    Onnx__TensorProto *t = new_constant(b, type, rank, shape, numbers, size);
+    Onnx__TensorProto *t = new_constant(b, type, rank, shape, elements, size);
     if (!t) return NULL;
     uint64_t hash = HASH_START;
-    hash_add(&hash, numbers, t->raw_data.len);
+    hash_add(&hash, elements, t->raw_data.len);
     onnx_entry **bucket = &b->constant_bucket[hash % ONNX_BUCKETS];
     for (const onnx_entry *e = *bucket; e; e = e->next)
         if (same_constant(e->message, t)) return ((const Onnx__TensorProto *)e->message)->name;
     t->raw_data.data = onnx_memory(b, t->raw_data.len, 1);
     t->name = free_name(b, name);
     if (b->status) return NULL;
-    memcpy(t->raw_data.data, numbers, t->raw_data.len);
+    memcpy(t->raw_data.data, elements, t->raw_data.len);
     add_constant(b, t);
     remember(b, bucket, t);
     return b->status ? NULL : t->name;
 }
 
-const char *onnx_integers(onnx_builder *b, int count, const int64_t *numbers)
+const char *onnx_integers(onnx_builder *b, int count, const int64_t *elements)
 {
     return by_contents(b, NULL, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, 1, (size_t[]){(size_t)count},
-                       numbers, sizeof *numbers);
+                       elements, sizeof *elements);
 }
 
-const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const int32_t *numbers)
+const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const int32_t *elements)
 {
-    return by_contents(b, NULL, ONNX__TENSOR_PROTO__DATA_TYPE__INT32, rank, shape, numbers,
-                       sizeof *numbers);
+    return by_contents(b, NULL, ONNX__TENSOR_PROTO__DATA_TYPE__INT32, rank, shape, elements,
+                       sizeof *elements);
 }
 
 const char *onnx_index(onnx_builder *b, size_t number)
@@ -233,27 +233,27 @@ const char *onnx_index(onnx_builder *b, size_t number)
     return onnx_indices(b, 0, NULL, &n);
 }
 
-const char *onnx_number(onnx_builder *b, double number)
+const char *onnx_scalar(onnx_builder *b, double value)
 {
-    const float n = (float)number;
+    const float n = (float)value;
     return by_contents(b, NULL, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, 0, NULL, &n, sizeof n);
 }
 
 const char *onnx_array(onnx_builder *b, const char *name, int rank, const size_t *shape,
-                       const float *numbers)
+                       const float *elements)
 {
-    return by_contents(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, rank, shape, numbers,
-                       sizeof *numbers);
+    return by_contents(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, rank, shape, elements,
+                       sizeof *elements);
 }
 
 const char *onnx_floats(onnx_builder *b, const char *name, int rank, const size_t *shape,
-                        const float *numbers)
+                        const float *elements)
 {
     if (b->status) return NULL;
     if (is_taken(b, name))
         return onnx_fail(b, SSM2D_ERROR_ARGUMENT, "there are two constants \"%.100s\"", name);
     Onnx__TensorProto *t = new_constant(b, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, rank, shape,
-                                        numbers, sizeof *numbers);
+                                        elements, sizeof *elements);
     if (!t) return NULL;
     t->name = (char *)name;
     add_constant(b, t);
@@ -299,7 +299,7 @@ static int same_attribute(const Onnx__AttributeProto *a, const onnx_attribute *o
     return a->n_ints == (size_t)o->count && !memcmp(a->ints, o->list, a->n_ints * sizeof *a->ints);
 }
 
-/* Names are the same pointer when they are the same value. */
+/* Equal names are the same pointer. */
 static int same_node(const Onnx__NodeProto *n, const char *type, int inputs, const char *const *in,
                      size_t attributes, const onnx_attribute *a)
 {
@@ -354,10 +354,10 @@ const float *onnx_params(onnx_builder *b, const tensor *t)
     if (b->status) return NULL;
     if (t->role == ROLE_PARAM) return b->params + t->offset;
     return onnx_fail(b, SSM2D_ERROR_UNSUPPORTED,
-                     "%s is no parameter: it cannot be written to a file", t->name);
+                     "%s is not a parameter and cannot be written to a file", t->name);
 }
 
-/* Under its name and with its shape in files, when it is an array of its own. */
+/* Writes a parameter that is an array of its own under its name and with its shape in files. */
 static const char *param_value(onnx_builder *b, const tensor *t)
 {
     const param_array *found = NULL;
@@ -387,7 +387,7 @@ const char *onnx_value(onnx_builder *b, const tensor *t)
         onnx_list_add(b, &b->inputs, t);
         *value = t->name;
     } else {
-        onnx_fail(b, SSM2D_ERROR_ARGUMENT, "%s is read before it is made", t->name);
+        onnx_fail(b, SSM2D_ERROR_ARGUMENT, "%s is used before it is computed", t->name);
     }
     return *value;
 }

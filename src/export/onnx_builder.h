@@ -1,12 +1,11 @@
-/* onnx_builder - an ONNX graph that is being put together, for the exporters of operators
- * (ops/ops.def).
+/* onnx_builder - builds an ONNX graph; used by the exporters of operators (ops/ops.def).
  *
- * Values are known by their names. As in a graph of ours, the first error is kept and everything
- * after it does nothing, so that an exporter reads like its formula: functions return NULL after an
- * error and accept NULL values then.
+ * Values are identified by their names. As in our own graph, the first error is kept and later
+ * calls do nothing: they return NULL and accept NULL values, so that an exporter reads like its
+ * formula.
  *
- * A node or a constant that is there already, with the same inputs and attributes or contents, is
- * not added again. No constant may depend on the number of images, which may be any: shapes say 0
+ * A node or constant that already exists, with the same inputs and attributes or the same contents,
+ * is not added again. No constant may depend on the number of images, which may vary: shapes have 0
  * for it. */
 #ifndef SSM2D_EXPORT_ONNX_BUILDER_H
 #define SSM2D_EXPORT_ONNX_BUILDER_H
@@ -27,32 +26,32 @@ typedef struct onnx_attribute {
     int64_t list[ONNX_RANK];
 } onnx_attribute;
 
-/* ---- what our graph has ---------------------------------------------------------------------- */
+/* ---- values of our graph --------------------------------------------------------------------- */
 
-/* The value of a tensor: an input, a parameter under its own name and with its shape in files (put
- * into that of the graph by a node), some columns of another tensor, or what an exporter has
- * returned for its node. */
+/* The value of a tensor: an input, a parameter under its own name and with its shape in files
+ * (reshaped to that of the graph by a node), some columns of another tensor, or the value that an
+ * exporter returned for its node. */
 const char *onnx_value(onnx_builder *b, const tensor *t);
-/* The elements of a parameter; returns NULL and refuses a tensor that is not one. */
+/* The elements of a parameter; fails and returns NULL for any other tensor. */
 const float *onnx_params(onnx_builder *b, const tensor *t);
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
 /* These are copied. Integers are for shapes, indices for Gather. */
-const char *onnx_integers(onnx_builder *b, int count, const int64_t *numbers);
-const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const int32_t *numbers);
+const char *onnx_integers(onnx_builder *b, int count, const int64_t *elements);
+const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const int32_t *elements);
 const char *onnx_index(onnx_builder *b, size_t number); /* of no axes */
-const char *onnx_number(onnx_builder *b, double number);
-/* name: how it is called unless its contents are there already; NULL: anything. */
+const char *onnx_scalar(onnx_builder *b, double value);
+/* name: name of a new constant, unused if one with the same contents exists; NULL: any name. */
 const char *onnx_array(onnx_builder *b, const char *name, int rank, const size_t *shape,
-                       const float *numbers);
-/* Whether the file has space for so many elements of this many bytes more; it is an error when it
- * has not. To be asked before memory is taken for what may be large. */
+                       const float *elements);
+/* Whether the file has space for `count` more elements of this size; if not, that is an error. Call
+ * this before allocating large arrays. */
 int onnx_has_space(onnx_builder *b, size_t count, size_t size);
-/* Under this name, which must be new. The elements and the name are borrowed. */
+/* Adds a constant under this name, which must be new. Elements and name are borrowed. */
 const char *onnx_floats(onnx_builder *b, const char *name, int rank, const size_t *shape,
-                        const float *numbers);
-/* Zeroed memory of count elements that lives as long as the builder; NULL after an error. */
+                        const float *elements);
+/* Zeroed memory for count elements, freed with the builder; NULL after an error. */
 void *onnx_memory(onnx_builder *b, size_t count, size_t size);
 /* A formatted text in such memory. */
 const char *onnx_text(onnx_builder *b, const char *format, ...)
@@ -62,20 +61,21 @@ void *onnx_scratch(onnx_builder *b, size_t count, size_t size);
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Returns the node's output; it has one. An attribute list ends without a name. */
+/* Adds a node with one output and returns that. An attribute list ends with an entry without a
+ * name. */
 const char *onnx_node(onnx_builder *b, const char *type, int inputs, const char *const *in,
                       const onnx_attribute *attributes);
 
 /* Nodes without attributes, of one and of two inputs. */
 const char *onnx_map(onnx_builder *b, const char *type, const char *x);
 const char *onnx_join(onnx_builder *b, const char *type, const char *x, const char *y);
-/* 0 in a shape keeps that axis, -1 is what remains. */
+/* In a shape, 0 keeps the axis and -1 takes what remains. */
 const char *onnx_reshape(onnx_builder *b, const char *x, int rank, const int64_t *shape);
 const char *onnx_transpose(onnx_builder *b, const char *x, int rank, const int64_t *axes);
 /* [first, end) of an axis. */
 const char *onnx_slice(onnx_builder *b, const char *x, int axis, size_t first, size_t end);
 const char *onnx_gather(onnx_builder *b, const char *x, int axis, const char *indices);
-/* Zeros around x: as many as `before` and `after` say of each axis. */
+/* Pads x with zeros: `before` and `after` have the number for each axis. */
 const char *onnx_pad(onnx_builder *b, const char *x, int rank, const int64_t *before,
                      const int64_t *after);
 const char *onnx_concat(onnx_builder *b, int axis, int count, const char *const *in);

@@ -1,4 +1,4 @@
-/* onnx_builder_impl - the inside of a builder, for the files that make and write one. */
+/* onnx_builder_impl - the internals of a builder, for the files that implement it. */
 #ifndef SSM2D_EXPORT_ONNX_BUILDER_IMPL_H
 #define SSM2D_EXPORT_ONNX_BUILDER_IMPL_H
 
@@ -9,7 +9,7 @@ enum { ONNX_BUCKETS = 1024 };
 
 typedef struct onnx_entry onnx_entry;
 
-/* A list of messages that grows. */
+/* A growing list of messages. */
 typedef struct onnx_list {
     void **at;
     size_t count, capacity;
@@ -19,7 +19,7 @@ struct onnx_builder {
     ssm2d_context *context;
     const graph *graph;
     const float *params;
-    const char **values; /* [tensor_count], of our tensors; NULL: not there yet */
+    const char **values; /* [tensor_count], of our tensors; NULL: not exported yet */
     onnx_list nodes;     /* Onnx__NodeProto */
     onnx_list constants; /* Onnx__TensorProto */
     onnx_list inputs;    /* const tensor: those of our graph's inputs that are used */

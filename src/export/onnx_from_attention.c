@@ -2,8 +2,8 @@
  *     y = f(scale * q k^T + bias + mask) v
  *
  * B images of N tokens, G groups of T tokens in each image, h heads. With windows (an order) tokens
- * are gathered first and put back in the end. Scores are [B][G][h][T][T], or [B][h][T][T] where
- * there is one group. */
+ * are gathered first and scattered back at the end. Scores are [B][G][h][T][T], or [B][h][T][T]
+ * where there is one group. */
 #include "core/context.h"
 #include "export/onnx_ops.h"
 #include "ops/attention_impl.h"
@@ -24,11 +24,11 @@ static const char *groups_of(const job *j, int input, size_t width)
     const char *x = onnx_in(j->b, j->n, input);
     if (a->order) x = onnx_gather_tokens(j->b, x, N, a->image_groups * a->tokens, a->order);
     if (j->groups == 1) return onnx_reshape(j->b, x, ONNX_SHAPE(0, T, h, w));
-    /* without an order, groups are images that follow each other */
+    /* without an order, groups are consecutive images */
     return onnx_reshape(j->b, x, ONNX_SHAPE(a->order ? 0 : -1, (int64_t)j->groups, T, h, w));
 }
 
-/* Tokens behind heads: [..][T][h][width] -> [..][h][T][width], which is its own way back. */
+/* Tokens behind heads: [..][T][h][width] -> [..][h][T][width], which is its own inverse. */
 static const char *swap(const job *j, const char *x)
 {
     return j->groups == 1 ? onnx_transpose(j->b, x, ONNX_SHAPE(0, 2, 1, 3))
@@ -66,7 +66,7 @@ static const char *bias_of(const job *j)
     return x;
 }
 
-/* Each mask once, then one of zeros for groups without, and which of them each group has:
+/* Gathers the mask of each group from a table that has each mask once and a mask of zeros:
  * [G][1][T][T], or [1][T][T] */
 static const char *mask_of(const job *j)
 {
@@ -101,10 +101,10 @@ static const char *weights_of(const job *j, const char *scores)
             b, "Softmax", 1, &scores,
             (onnx_attribute[]){{.name = "axis", .kind = ONNX_INT, .integer = -1}, {0}});
     const double mean = 0.707107, deviation = 0.282095;
-    const char *x = onnx_join(b, "Sub", scores, onnx_number(b, mean));
-    x = onnx_join(b, "Div", x, onnx_number(b, deviation * 1.4142135623730951));
-    x = onnx_join(b, "Add", onnx_map(b, "Erf", x), onnx_number(b, 1));
-    return onnx_join(b, "Mul", x, onnx_number(b, 0.5));
+    const char *x = onnx_join(b, "Sub", scores, onnx_scalar(b, mean));
+    x = onnx_join(b, "Div", x, onnx_scalar(b, deviation * 1.4142135623730951));
+    x = onnx_join(b, "Add", onnx_map(b, "Erf", x), onnx_scalar(b, 1));
+    return onnx_join(b, "Mul", x, onnx_scalar(b, 0.5));
 }
 
 /* [..][T][h][v_width] -> [B][N][h*v_width] */
@@ -132,7 +132,7 @@ const char *onnx_from_attention(onnx_builder *b, const node *n)
     const char *k = transposed(&j, groups_of(&j, K, j.a->width));
     const char *v = swap(&j, groups_of(&j, V, j.a->v_width));
     const char *scores =
-        onnx_join(b, "MatMul", onnx_join(b, "Mul", q, onnx_number(b, j.a->scale)), k);
+        onnx_join(b, "MatMul", onnx_join(b, "Mul", q, onnx_scalar(b, j.a->scale)), k);
     if (j.a->entries) scores = onnx_join(b, "Add", scores, bias_of(&j));
     if (j.a->mask) scores = onnx_join(b, "Add", scores, mask_of(&j));
     return images_of(&j, swap(&j, onnx_join(b, "MatMul", weights_of(&j, scores), v)));

@@ -15,7 +15,7 @@ const char *onnx_from_contiguous(onnx_builder *b, const node *n) { return onnx_i
 
 const char *onnx_from_scale(onnx_builder *b, const node *n)
 {
-    return onnx_join(b, "Mul", onnx_in(b, n, 0), onnx_number(b, node_real(n, "factor")));
+    return onnx_join(b, "Mul", onnx_in(b, n, 0), onnx_scalar(b, node_real(n, "factor")));
 }
 
 const char *onnx_from_sigmoid(onnx_builder *b, const node *n)
@@ -41,13 +41,13 @@ const char *onnx_from_gated_update(onnx_builder *b, const node *n)
     return onnx_join(b, "Add", x, onnx_join(b, "Mul", gate, onnx_join(b, "Sub", h, x)));
 }
 
-/* x * (1 + erf(x / sqrt 2)) / 2, in the order in which runtimes know it. */
+/* x * (1 + erf(x / sqrt 2)) / 2, in the order of operations that runtimes recognise and fuse. */
 const char *onnx_from_gelu(onnx_builder *b, const node *n)
 {
     const char *x = onnx_in(b, n, 0);
-    const char *e = onnx_map(b, "Erf", onnx_join(b, "Div", x, onnx_number(b, 1.4142135623730951)));
-    const char *twice = onnx_join(b, "Mul", x, onnx_join(b, "Add", e, onnx_number(b, 1)));
-    return onnx_join(b, "Mul", twice, onnx_number(b, 0.5));
+    const char *e = onnx_map(b, "Erf", onnx_join(b, "Div", x, onnx_scalar(b, 1.4142135623730951)));
+    const char *twice = onnx_join(b, "Mul", x, onnx_join(b, "Add", e, onnx_scalar(b, 1)));
+    return onnx_join(b, "Mul", twice, onnx_scalar(b, 0.5));
 }
 
 const char *onnx_from_softmax(onnx_builder *b, const node *n)
@@ -63,15 +63,15 @@ const char *onnx_from_layer_norm(onnx_builder *b, const node *n)
                            node_real(n, "eps"));
 }
 
-/* BatchNormalization wants channels second: here they are last. With the running moments it is a
- * factor and a shift, which runtimes compute once, as all of it is constant.
+/* ONNX's BatchNormalization requires channels as the second axis; here they are last. With running
+ * moments it is a factor and a shift, both constant, which runtimes compute once.
  *     y = x * f + (beta - mean * f),  f = gamma / sqrt(variance + eps) */
 const char *onnx_from_batch_norm(onnx_builder *b, const node *n)
 {
     enum { X, GAMMA, BETA, MEAN, VARIANCE };
     const char *root =
         onnx_map(b, "Sqrt",
-                 onnx_join(b, "Add", onnx_in(b, n, VARIANCE), onnx_number(b, node_real(n, "eps"))));
+                 onnx_join(b, "Add", onnx_in(b, n, VARIANCE), onnx_scalar(b, node_real(n, "eps"))));
     const char *factor = onnx_join(b, "Div", onnx_in(b, n, GAMMA), root);
     const char *shift =
         onnx_join(b, "Sub", onnx_in(b, n, BETA), onnx_join(b, "Mul", onnx_in(b, n, MEAN), factor));

@@ -1,9 +1,9 @@
-/* onnx_from_mixers - mixers of patches as what they are once their kernel is known: depthwise
- * convolutions over the grid, or over the sequence.
+/* onnx_from_mixers - exports mixers as depthwise convolutions, over the grid or over the sequence,
+ * with their computed kernels.
  *
  * ONNX's Conv is a correlation: y[i] = sum over k of w[k] * x[i + k - pad]. The mixers' kernels are
- * by the offset of the input from the output, so that they are used as they are, and the pad is the
- * place of offset 0. */
+ * indexed by input position - output position, so they can be used unchanged; the pad is the index
+ * of offset 0. */
 #include "core/context.h"
 #include "export/onnx_ops.h"
 #include "mixers/mixer.h"
@@ -16,10 +16,10 @@ enum { X, PARAMS };
 
 static const double norm_eps = 1e-5; /* of the layer's LayerNorm */
 
-/* Kernels of all channels, about the place of offset 0: [channels][rows][cols] */
+/* Kernels of all channels: [channels][rows][cols] */
 typedef struct kernel {
     size_t channels, rows, cols;
-    size_t row, col; /* of offset 0 */
+    size_t row, col; /* index of offset 0 */
     double *at;
 } kernel;
 
@@ -37,8 +37,8 @@ static int is_zero(const kernel *k, size_t i0, size_t i1, size_t j0, size_t j1)
     return 1;
 }
 
-/* The kernel without the rows and columns at its borders that are zero in all channels: those of a
- * layer that looks one way, or whose kernel is cut. Offset 0 always stays. */
+/* The kernel without border rows and columns that are zero in all channels, as in a layer with one
+ * direction or a truncated kernel. Offset 0 always stays. */
 typedef struct part {
     size_t top, bottom, left, right;
 } part;
@@ -60,21 +60,22 @@ static const char *convolve(onnx_builder *b, const char *x, const kernel *k, con
     const part p = part_of(k);
     const size_t shape[] = {k->channels, 1, p.bottom - p.top, p.right - p.left};
     if (!onnx_has_space(b, shape[0] * shape[2] * shape[3], sizeof(float))) return NULL;
-    float *numbers = onnx_scratch(b, shape[0] * shape[2] * shape[3], sizeof *numbers),
-          *at = numbers;
-    if (!numbers) return NULL;
+    float *elements = onnx_scratch(b, shape[0] * shape[2] * shape[3], sizeof *elements),
+          *at = elements;
+    if (!elements) return NULL;
     for (size_t h = 0; h < k->channels; h++)
         for (size_t i = p.top; i < p.bottom; i++)
             for (size_t j = p.left; j < p.right; j++, at++) {
                 *at = (float)*cell(k, h, i, j);
                 if (!isfinite(*at))
-                    onnx_fail(b, SSM2D_ERROR_ARGUMENT,
-                              "%s: a number is %g: its parameters are too large for this image "
-                              "size",
-                              name, (double)*at);
+                    onnx_fail(
+                        b, SSM2D_ERROR_ARGUMENT,
+                        "%s: the kernel contains %g: its parameters are too large for this image "
+                        "size",
+                        name, (double)*at);
             }
-    const char *w = onnx_array(b, name, 4, shape, numbers);
-    mem_free(onnx_context(b), numbers);
+    const char *w = onnx_array(b, name, 4, shape, elements);
+    mem_free(onnx_context(b), elements);
     const onnx_attribute a[] = {
         {.name = "group", .kind = ONNX_INT, .integer = (int64_t)k->channels},
         {.name = "kernel_shape",
@@ -90,7 +91,7 @@ static const char *convolve(onnx_builder *b, const char *x, const kernel *k, con
     return onnx_node(b, "Conv", 2, (const char *[]){x, w}, a);
 }
 
-/* Memory for kernels of so many channels and offsets; the caller frees k->at. */
+/* Allocates kernels of this many channels and offsets; the caller frees k->at. */
 static int make_kernel(onnx_builder *b, size_t channels, int rows, int cols, kernel *k)
 {
     *k = (kernel){.channels = channels,
@@ -111,7 +112,7 @@ static void fill_kernel(onnx_builder *b, const node *n, const ssm2d_layer *layer
     const float *params = onnx_params(b, n->in[PARAMS]);
     const mixer_config m = {.kind = layer->kind, .values = layer->values};
     if (onnx_status(b)) return;
-    /* making kernels is the library's work, which takes the context for its threads */
+    /* computing kernels uses the context's threads */
     ssm2d_context *context = (ssm2d_context *)onnx_context(b);
     const ssm2d_status status =
         mixer_kernel(context, &m, ssm2d_layer_channels(layer), grid_rows(grid.shape),
@@ -167,7 +168,7 @@ static const float *array_of(const ssm2d_layer *layer, const float *params, cons
     return NULL;
 }
 
-/* One convolution over the grid, what is added at offset 0 included. x: [B][H][rows][cols] */
+/* One convolution over the grid, including the skip term at offset 0. x: [B][H][rows][cols] */
 static const char *from_kernel(onnx_builder *b, const node *n, const ssm2d_layer *layer,
                                token_grid grid, const float *skip, const char *x)
 {
@@ -181,8 +182,9 @@ static const char *from_kernel(onnx_builder *b, const node *n, const ssm2d_layer
     return y;
 }
 
-/* A kernel that is the product of one for rows and one for columns, taken apart: the row and the
- * column through its largest element, the row divided by that. rows, cols: those of channel h. */
+/* Separates a kernel that is the product of one for rows and one for columns: takes the row and the
+ * column through its largest element and divides the row by that element. rows, cols: those of
+ * channel h. */
 static void separate(const kernel *k, size_t system, kernel *rows, kernel *cols, size_t h)
 {
     size_t row = 0, col = 0;
@@ -195,7 +197,7 @@ static void separate(const kernel *k, size_t system, kernel *rows, kernel *cols,
         *cell(cols, h, 0, j) = largest != 0 ? *cell(k, system, row, j) / largest : 0;
 }
 
-/* A convolution along columns of the grid, one along rows, and what is added at offset 0. */
+/* A convolution along columns of the grid, one along rows, and the skip term. */
 static const char *from_separable(onnx_builder *b, const node *n, const ssm2d_layer *layer,
                                   token_grid grid, const float *skip, const char *x)
 {
@@ -233,7 +235,7 @@ const char *onnx_from_mix(onnx_builder *b, const node *n)
     const size_t channels = (size_t)ssm2d_layer_channels(layer);
     token_grid grid = setup.grid;
     if (!form) {
-        onnx_fail(b, SSM2D_ERROR_UNSUPPORTED, "the mixer %s cannot be written as ONNX",
+        onnx_fail(b, SSM2D_ERROR_UNSUPPORTED, "the mixer %s cannot be exported to ONNX",
                   layer->kind->name);
         return NULL;
     }

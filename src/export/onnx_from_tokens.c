@@ -1,4 +1,4 @@
-/* onnx_from_tokens - operators that make, move and take tokens. */
+/* onnx_from_tokens - operators that create, permute and select tokens. */
 #include "core/context.h"
 #include "export/onnx_ops.h"
 
@@ -24,8 +24,8 @@ static const char *of_one_image(onnx_builder *b, const tensor *t, size_t tokens,
     return onnx_reshape(b, x, ONNX_SHAPE(1, (int64_t)tokens, (int64_t)width));
 }
 
-/* The class token would have to be repeated for as many images as there are; instead, patches get a
- * token of zeros before them, and the class token is added to it with the positions. */
+/* Prepending the class token would require repeating it for a variable number of images; instead a
+ * token of zeros is prepended, and the class token is added to it together with the positions. */
 const char *onnx_from_embed(onnx_builder *b, const node *n)
 {
     enum { X, CLS, POS };

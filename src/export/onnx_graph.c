@@ -1,4 +1,4 @@
-/* onnx_graph - walks over the nodes of a graph, and writes what their exporters make. */
+/* onnx_graph - runs the exporters of a graph's nodes and writes the ONNX file. */
 #include "export/onnx_graph.h"
 
 #include "core/context.h"
@@ -57,7 +57,7 @@ static void export_nodes(onnx_builder *b, const onnx_file *file)
         if (exporter)
             b->values[n->out->index] = exporter(b, n);
         else
-            onnx_fail(b, SSM2D_ERROR_UNSUPPORTED, "the operator %s cannot be written as ONNX",
+            onnx_fail(b, SSM2D_ERROR_UNSUPPORTED, "the operator %s cannot be exported to ONNX",
                       n->op->name);
     }
 }
@@ -181,9 +181,9 @@ static Onnx__ModelProto *describe_model(onnx_builder *b, const onnx_file *file)
 
 /* ---- file ------------------------------------------------------------------------------------ */
 
-/* Where protobuf-c's bytes go; the first error is kept. */
+/* Receives the bytes of protobuf-c; the first error is kept. */
 typedef struct sink {
-    ProtobufCBuffer base; /* first: protobuf-c knows no more */
+    ProtobufCBuffer base; /* must be first: protobuf-c passes a pointer to it */
     atomic_file file;
     ssm2d_status status;
     ssm2d_error *error;
@@ -201,7 +201,7 @@ static ssm2d_status write_model(const onnx_builder *b, const onnx_file *file,
     sink s = {.base = {append}, .error = error};
     if (onnx__model_proto__get_packed_size(m) > INT32_MAX)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "the model needs more than 2 GB, which is the most that an ONNX file can hold");
+                    "the model needs more than 2 GB, the limit of an ONNX file");
     ssm2d_status status = atomic_open(b->context, file->path, &s.file, error);
     if (status) return status;
     onnx__model_proto__pack_to_buffer(m, &s.base);
@@ -216,7 +216,7 @@ ssm2d_status onnx_graph_write(ssm2d_context *context, const graph *g, const floa
     onnx_builder *b;
     if (g->status) return fail(error, g->status, "%s", g->error.line);
     if (g->training || g->random)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "a graph for training cannot be written as ONNX");
+        return fail(error, SSM2D_ERROR_ARGUMENT, "a training graph cannot be exported to ONNX");
     ssm2d_status status = onnx_builder_create(context, g, params, &b, error);
     if (status) return status;
     export_nodes(b, file);

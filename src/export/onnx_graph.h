@@ -1,10 +1,10 @@
-/* onnx_graph - a graph of ours written as an ONNX file. */
+/* onnx_graph - writes a graph as an ONNX file. */
 #ifndef SSM2D_EXPORT_ONNX_GRAPH_H
 #define SSM2D_EXPORT_ONNX_GRAPH_H
 
 #include "graph/graph.h"
 
-/* A value that the ONNX graph gives, under a name. */
+/* A named output of the ONNX graph. */
 typedef struct onnx_output {
     const char *name;
     const tensor *value;
@@ -21,16 +21,16 @@ typedef struct onnx_file {
     const onnx_output *output;
     int notes;
     const onnx_note *note;
-    /* The first axis of inputs and outputs may be of any size, whatever it is in our graph. */
+    /* The first axis of inputs and outputs is variable, regardless of its size in our graph. */
     int any_batch;
-    /* Called before each operator with how many were written; NULL: no progress is reported. */
+    /* Called before each operator with the number already written; may be NULL. */
     void (*progress)(void *user, size_t done, size_t all);
     void *user;
 } onnx_file;
 
-/* Writes a graph that was built for inference; it need not have been finished. params: its
- * parameters. Refuses operators without an exporter, and what does not fit a file. The file appears
- * whole or not at all. */
+/* Writes a graph that was built for inference; it need not be finished. params: its parameters.
+ * Refuses operators without an exporter and models that are too large. The file is written
+ * atomically. */
 ssm2d_status onnx_graph_write(ssm2d_context *context, const graph *g, const float *params,
                               const onnx_file *file, ssm2d_error *error);
 

@@ -1,5 +1,5 @@
-/* onnx_ops - how each operator is written as ONNX: an exporter adds nodes for a node of ours and
- * returns the value of its output, with the shape that the output has. */
+/* onnx_ops - the exporters of operators: an exporter adds ONNX nodes for a node of our graph and
+ * returns the value of its output, which has the same shape. */
 #ifndef SSM2D_EXPORT_ONNX_OPS_H
 #define SSM2D_EXPORT_ONNX_OPS_H
 
@@ -7,7 +7,7 @@
 
 typedef const char *onnx_exporter(onnx_builder *b, const node *n);
 
-/* Those that ops.def says are exported. */
+/* The exporters that ops.def declares. */
 #define DECLARE_ONNX(name) onnx_exporter onnx_from_##name;
 #define DECLARE_NO_ONNX(name)
 #define OP(name, exported, ...) DECLARE_##exported(name)

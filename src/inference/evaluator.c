@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Builds the graph: of the logits, or when blocks is not 0 of the tokens after so many. */
+/* Builds the graph of the logits, or if blocks > 0, of the tokens after that many blocks. */
 static ssm2d_status build(evaluator *e, int blocks, ssm2d_error *error)
 {
     const model_config *c = &e->config;
@@ -14,7 +14,7 @@ static ssm2d_status build(evaluator *e, int blocks, ssm2d_error *error)
                             (size_t)c->image[1]};
     const int depth = family->depth ? family->depth(c) : 0;
     if (blocks && !family->tokens)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "models of the family %s do not give tokens",
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "models of the family %s cannot return tokens",
                     family->name);
     if (blocks < 0 || blocks > depth)
         return fail(error, SSM2D_ERROR_ARGUMENT,
@@ -91,8 +91,8 @@ void evaluator_destroy(evaluator *e)
 
 void evaluator_weights(evaluator *e, const float *params)
 {
-    graph_bind(e->graph, (float *)params, NULL); /* in inference the graph only reads them */
-    e->graph->step++;                            /* kernels are computed again */
+    graph_bind(e->graph, (float *)params, NULL); /* inference only reads them */
+    e->graph->step++;                            /* kernels are recomputed */
 }
 
 const float *evaluator_run(evaluator *e, const float *images, size_t count)

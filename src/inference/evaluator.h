@@ -1,5 +1,5 @@
-/* evaluator - a model in inference, for batches of one size: a graph, and the weights that it is
- * given. Training evaluates with it as well, with weights that change. */
+/* evaluator - runs a model in inference, for batches of one size: a graph, and the weights that it
+ * is given. Training also evaluates with it, with changing weights. */
 #ifndef SSM2D_INFERENCE_EVALUATOR_H
 #define SSM2D_INFERENCE_EVALUATOR_H
 
@@ -10,25 +10,25 @@ typedef struct evaluator {
     model_config config;
     graph *graph;
     tensor *images, *out; /* out: logits [batch][outputs], or tokens [batch][tokens][dim] */
-    size_t batch, image;  /* image: numbers in one */
+    size_t batch, image;  /* image: elements of an image */
     int outputs;
-    /* Space for a batch: one that is not full is copied here, as the graph always runs full ones.
-     * A caller may also put its images here before it runs them. */
+    /* Space for a batch. A partial batch is copied here, because the graph always runs full ones. A
+     * caller may also write its images here before it runs them. */
     float *part;
-    float *params; /* of tokens: the arrays that their graph has; else NULL */
+    float *params; /* evaluator of tokens: the weights of its graph; else NULL */
 } evaluator;
 
 /* Creates an evaluator for batches of at most `batch` images, which the caller destroys. config is
  * one that model_config_finish has checked; it is copied. */
 ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
                               evaluator **out, ssm2d_error *error);
-/* The same for the tokens after the first `blocks` blocks, at least one, with the weights to use:
- * those that the blocks have are copied. */
+/* The same for the tokens after the first `blocks` blocks, at least one, with the weights to use;
+ * those of these blocks are copied. */
 ssm2d_status evaluator_create_tokens(ssm2d_context *context, const weights *w, const float *params,
                                      size_t batch, int blocks, evaluator **out, ssm2d_error *error);
 void evaluator_destroy(evaluator *e);
-/* Sets the weights to use from now on, of an evaluator of logits. They are borrowed, and only read;
- * call this again when they have changed. */
+/* Sets the weights to use from now on, of an evaluator of logits. They are borrowed and only read;
+ * call this again whenever they change. */
 void evaluator_weights(evaluator *e, const float *params);
 /* Runs the model on images[count][channels][rows][cols], count <= batch. Returns the output for
  * each, which is valid until the next call. */

@@ -1,4 +1,5 @@
-/* model_open - a trained model from the files of a run, or from a configuration and weights. */
+/* model_open - opens a trained model: from the files of a run, or from a configuration and
+ * weights. */
 #include "core/context.h"
 #include "core/float_mode.h"
 #include "core/sized.h"
@@ -14,7 +15,7 @@
 
 /* ---- settings of a run ----------------------------------------------------------------------- */
 
-/* The model alone has a file of its own, in which no key is unknown. */
+/* The model's configuration has its own file, in which unknown keys are refused. */
 static ssm2d_status read_config(const ssm2d_context *context, const char *path,
                                 model_config *config, ssm2d_error *error)
 {
@@ -30,8 +31,8 @@ static const ssm2d_field loss_field = {.name = "loss",
                                        .default_value = "cross-entropy",
                                        .names = loss_names};
 
-/* How images are resized, and what logits mean. All other settings say how the model was trained,
- * and are not looked at. */
+/* Reads how images are resized and the loss, which defines what logits mean. All other settings
+ * concern training and are ignored. */
 static ssm2d_status read_settings(const ssm2d_context *context, const char *path, ssm2d_model *m,
                                   ssm2d_error *error)
 {
@@ -82,30 +83,30 @@ static ssm2d_status check_run(const char *folder, const ssm2d_model *m, ssm2d_er
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* A configuration may ask for any amount of memory, which is to be believed only when there is a
- * file of weights to fill it: no number takes less than a byte. What is not in the file as it is,
- * mixers and arrays for another grid, is not counted. */
+/* A configuration may ask for any amount of memory. It is believed only if the file of weights is
+ * large enough for it: an element takes at least one byte. Mixers and arrays for another grid,
+ * which may differ from the file, are not counted. */
 static ssm2d_status check_file_size(const ssm2d_model *m, const char *name, const char *path,
                                     ssm2d_error *error)
 {
     struct stat info;
-    size_t numbers = 0;
+    size_t elements = 0;
     for (int i = 0; i < m->weights->count; i++) {
         const param_array *a = &m->weights->arrays[i];
         if (a->spec.part != PARAM_MIXER && (m->is_run || a->spec.resize == PARAM_KEEP))
-            numbers += a->count;
+            elements += a->count;
     }
-    if (stat(path, &info) || !S_ISREG(info.st_mode) || (size_t)info.st_size >= numbers)
-        return SSM2D_OK; /* or reading says what is wrong */
+    if (stat(path, &info) || !S_ISREG(info.st_mode) || (size_t)info.st_size >= elements)
+        return SSM2D_OK; /* otherwise reading reports the error */
     return fail(
         error, SSM2D_ERROR_ARGUMENT,
-        "%s: has %lld bytes, and the model of %s at least %zu parameters: they do not belong "
+        "%s: has %lld bytes, but the model of %s has at least %zu parameters: they do not belong "
         "together",
-        text_path(path), (long long)info.st_size, text_path(name), numbers);
+        text_path(path), (long long)info.st_size, text_path(name), elements);
 }
 
-/* Completes the configuration and takes memory for its parameters. `name` is where it is from, and
- * path the file that they will be read from; NULL: none. */
+/* Completes the configuration and allocates its parameters. name: origin of the configuration;
+ * path: file that the parameters will be read from; NULL: none. */
 static ssm2d_status take_params(ssm2d_model *m, const char *name, const char *path,
                                 ssm2d_error *error)
 {
@@ -120,7 +121,7 @@ static ssm2d_status take_params(ssm2d_model *m, const char *name, const char *pa
                             text_path(name), m->weights->total);
 }
 
-/* Mixers that are not in the file would be new ones, which nobody has trained. */
+/* Refuses files without the mixers' arrays: those mixers would be untrained. */
 static ssm2d_status load_weights(ssm2d_model *m, const char *name, const char *path,
                                  const weights_options *options, weights_report *report,
                                  ssm2d_error *error)
@@ -164,7 +165,7 @@ static ssm2d_status begin(ssm2d_context *context, ssm2d_model **out, ssm2d_error
     return SSM2D_OK;
 }
 
-/* What has to be done at the end of all functions that open: *out is a whole model, or NULL. */
+/* The end of all functions that open a model: *out is a complete model, or NULL. */
 static ssm2d_status finish(ssm2d_status status, ssm2d_model **out)
 {
     if (!status) return status;
@@ -243,7 +244,7 @@ void ssm2d_model_options_init(ssm2d_model_options *options, size_t size)
     sized_init(options, size, &defaults, sizeof defaults);
 }
 
-/* The context of a model has one thread: its plans have theirs. */
+/* The context of a model has one thread; sessions have their own. */
 static ssm2d_status start(const char *path, const ssm2d_model_options *options, ssm2d_model **out,
                           ssm2d_model_options *o, ssm2d_context **context, ssm2d_error *error)
 {
@@ -268,7 +269,7 @@ static ssm2d_status start(const char *path, const ssm2d_model_options *options, 
     return ssm2d_context_create(&c, context, error);
 }
 
-/* Gives the model its context, or destroys that. */
+/* Hands the context over to the model, or destroys it on failure. */
 static ssm2d_status hand_over(ssm2d_status status, ssm2d_context *context, ssm2d_model *m)
 {
     if (status)
@@ -334,7 +335,7 @@ void ssm2d_model_close(ssm2d_model *m)
     ssm2d_context_destroy(own);
 }
 
-/* ---- what a model is ------------------------------------------------------------------------ */
+/* ---- properties of a model ------------------------------------------------------------------- */
 
 const char *ssm2d_model_version(void) { return SSM2D_VERSION; }
 

@@ -1,4 +1,4 @@
-/* params_file - the parameters of a layer from and to safetensors files. */
+/* params_file - reads and writes the parameters of a layer as safetensors files. */
 #include "core/context.h"
 #include "core/float_mode.h"
 #include "core/status.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_NOTES = 50, NAME = 256, VALUE = 64 }; /* notes: two, and a field each */
+enum { MAX_NOTES = 50, NAME = 256, VALUE = 64 }; /* notes: two, and one per field */
 
 static const char note_prefix[] = "config.", kind_note[] = "kind";
 
@@ -32,9 +32,10 @@ static ssm2d_status begin(layer_file *f, const char *path, const char *prefix,
                     : !layer ? "layer"
                              : "params");
     if (strcmp(layer->version, SSM2D_VERSION))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "layer: was made by version %s of libssm2d, and libssm2d_model has %s",
-                    layer->version, SSM2D_VERSION);
+        return fail(
+            error, SSM2D_ERROR_ARGUMENT,
+            "layer: was created by version %s of libssm2d, but libssm2d_model is version %s",
+            layer->version, SSM2D_VERSION);
     *f = (layer_file){.path = path,
                       .prefix = prefix ? prefix : "",
                       .layer = layer,
@@ -54,7 +55,8 @@ static ssm2d_status name_of(const layer_file *f, const ssm2d_param *p, char name
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* Whether parameters depend on a setting; initial values are past when they are saved. */
+/* Whether the meaning of parameters depends on a setting; that of initial values does not matter
+ * any more. */
 static int is_noted(const ssm2d_field *field) { return strcmp(field->name, LAYER_INIT) != 0; }
 
 static void note_key(const ssm2d_field *field, char key[VALUE])
@@ -62,13 +64,14 @@ static void note_key(const ssm2d_field *field, char key[VALUE])
     snprintf(key, VALUE, "%s%s", note_prefix, field->name);
 }
 
-/* Kind and settings as notes, by which loading knows another layer of the same shapes. Returns how
- * many there are. */
+/* Writes kind and settings as notes, so that loading can refuse a different layer with the same
+ * shapes. Returns the number of notes. */
 static size_t notes_of(const layer_file *f, safetensors_note *notes, char (*keys)[VALUE],
                        char (*values)[VALUE])
 {
     size_t count = 0;
-    notes[count++] = (safetensors_note){"format", "pt"}; /* as readers of PyTorch weights expect */
+    notes[count++] =
+        (safetensors_note){"format", "pt"}; /* expected by readers of PyTorch weights */
     notes[count++] = (safetensors_note){kind_note, f->layer->kind->name};
     for (const ssm2d_field *field = f->layer->kind->fields; field->name; field++) {
         if (!is_noted(field) || count == MAX_NOTES) continue;
@@ -122,12 +125,13 @@ static ssm2d_status refuse_note(const layer_file *f, const char *what, const cha
                                 const char *own, ssm2d_error *error)
 {
     char shown[VALUE];
-    return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: is of a layer whose %s is %s, not %s: use the settings that it was saved with",
-                text_path(f->path), what, text_show(said, strlen(said), shown, sizeof shown), own);
+    return fail(
+        error, SSM2D_ERROR_ARGUMENT,
+        "%s: was saved by a layer whose %s is %s, not %s: use the settings that it was saved with",
+        text_path(f->path), what, text_show(said, strlen(said), shown, sizeof shown), own);
 }
 
-/* A file that says nothing of a layer is taken by its shapes. */
+/* A file without these notes is accepted if its shapes match. */
 static ssm2d_status check_notes(const layer_file *f, const safetensors *file, ssm2d_error *error)
 {
     const char *kind = safetensors_metadata(file, kind_note);
@@ -143,7 +147,7 @@ static ssm2d_status check_notes(const layer_file *f, const safetensors *file, ss
     return SSM2D_OK;
 }
 
-/* Whether an array of the file is one of those that the prefix stands for. */
+/* Whether an array of the file belongs to the prefix. */
 static int is_ours(const layer_file *f, const char *name)
 {
     const size_t length = strlen(f->prefix);
@@ -210,23 +214,23 @@ static ssm2d_status load_file(const char *path, const char *prefix, const ssm2d_
 static ssm2d_status load_params(const char *path, const char *prefix, const ssm2d_layer *layer,
                                 ssm2d_type type, void *params, ssm2d_error *error)
 {
-    const float_mode before = float_mode_set(); /* numbers of another type are rounded */
+    const float_mode before = float_mode_set(); /* elements of another type are rounded */
     const ssm2d_status status = load_file(path, prefix, layer, type, params, error);
     float_mode_restore(before);
     return status;
 }
 
-/* ---- public: a pair for each ----------------------------------------------------------------- */
+/* ---- public: float and double ---------------------------------------------------------------- */
 
-#define PUBLIC(suffix, number, type)                                                               \
+#define PUBLIC(suffix, element, type)                                                              \
     ssm2d_status ssm2d_params_save##suffix(const char *path, const char *prefix,                   \
-                                           const ssm2d_layer *layer, const number *params,         \
+                                           const ssm2d_layer *layer, const element *params,        \
                                            ssm2d_error *error)                                     \
     {                                                                                              \
         return save_params(path, prefix, layer, type, params, error);                              \
     }                                                                                              \
     ssm2d_status ssm2d_params_load##suffix(const char *path, const char *prefix,                   \
-                                           const ssm2d_layer *layer, number *params,               \
+                                           const ssm2d_layer *layer, element *params,              \
                                            ssm2d_error *error)                                     \
     {                                                                                              \
         return load_params(path, prefix, layer, type, params, error);                              \

@@ -38,7 +38,7 @@ int ssm2d_model_preparation_get(const ssm2d_model *m, ssm2d_model_preparation *p
     return 1;
 }
 
-/* The options that a name of a preparation stands for; their own checks refuse bad values. */
+/* Sets the options that a preparation stands for; the options' own checks refuse bad values. */
 static ssm2d_status set_options(const ssm2d_model_preparation *p, augment_options *options,
                                 ssm2d_error *error)
 {

@@ -14,10 +14,10 @@
 
 enum { MAX_OUTPUTS = 1 << 20 };
 
-/* Names of outputs are those of classes in files, as they were before there were other tasks. */
+/* Files call outputs classes for all tasks, because the format is older than other tasks. */
 static const char names_key[] = "classes", ids_key[] = "class_ids", count_key[] = "outputs";
 
-/* JSON has nothing else. */
+/* JSON text must be UTF-8. */
 static int all_utf8(const char *const *texts, int count)
 {
     for (int i = 0; i < count; i++)
@@ -48,20 +48,20 @@ char *run_data_text(const task *t, const dataset_info *train, const normalisatio
            && (!t->file_labels || cJSON_AddStringToObject(root, "labels", t->file_labels))
            && cJSON_AddNumberToObject(root, "channels", train->channels)
            && (!train->count || cJSON_AddNumberToObject(root, "images", (double)train->count));
-    /* 64 bits are more than a number in JSON holds */
+    /* as text: a JSON number cannot hold 64 bits */
     snprintf(names, sizeof names, "%016" PRIx64, train->names);
     good = good && (!train->names || cJSON_AddStringToObject(root, "names", names));
     for (int k = 0; good && k < 2; k++) {
-        double numbers[3]; /* cJSON prints 15 digits or more, so that floats stay exact */
-        for (int i = 0; i < 3; i++) numbers[i] = (double)(k ? norm->std[i] : norm->mean[i]);
-        good = json_add(root, k ? "std" : "mean", cJSON_CreateDoubleArray(numbers, 3));
+        double values[3]; /* cJSON prints 15 digits or more, so that floats stay exact */
+        for (int i = 0; i < 3; i++) values[i] = (double)(k ? norm->std[i] : norm->mean[i]);
+        good = json_add(root, k ? "std" : "mean", cJSON_CreateDoubleArray(values, 3));
     }
     char *text = good ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
     return text;
 }
 
-/* Files without the key "task" are of the two that there were: "labels" says which. */
+/* Files without the key "task" are of one of the first two tasks; "labels" tells which. */
 static ssm2d_status read_task(const char *path, const cJSON *root, const task **out,
                               ssm2d_error *error)
 {
@@ -70,8 +70,8 @@ static ssm2d_status read_task(const char *path, const cJSON *root, const task **
     char shown[48];
     *out = cJSON_IsString(name) ? task_find(name->valuestring) : NULL;
     if (name && !*out)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"task\" is %s, which this version has not",
-                    text_path(path),
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: \"task\" is %s, which this version does not have", text_path(path),
                     cJSON_IsString(name) ? text_show(name->valuestring, strlen(name->valuestring),
                                                      shown, sizeof shown)
                                          : "no text");
@@ -80,7 +80,7 @@ static ssm2d_status read_task(const char *path, const cJSON *root, const task **
     const char *said = cJSON_IsString(labels) ? labels->valuestring : "";
     if (!labels || ((*out)->file_labels && !strcmp(said, (*out)->file_labels))) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: \"labels\" is not \"%s\": leave it out when each image is of one class",
+                "%s: \"labels\" is not \"%s\": leave it out if each image has one class",
                 text_path(path), task_attributes.file_labels);
 }
 
@@ -102,7 +102,7 @@ static ssm2d_status read_three(const char *path, const cJSON *root, const char *
                 text_path(path), key);
 }
 
-/* A list of names, as one block. */
+/* Reads a list of names into one block of memory. */
 static ssm2d_status read_names(const ssm2d_context *context, const char *path, const cJSON *root,
                                const char *key, const char ***names, int *names_count,
                                ssm2d_error *error)
@@ -133,7 +133,7 @@ static ssm2d_status read_names(const ssm2d_context *context, const char *path, c
     return SSM2D_OK;
 }
 
-/* The outputs: their names, and the identifiers that most data do not have; or their number. */
+/* Reads the outputs: their names and, for some data, identifiers; or their number. */
 static ssm2d_status read_outputs(const ssm2d_context *context, const char *path, const cJSON *root,
                                  run_data *data, ssm2d_error *error)
 {

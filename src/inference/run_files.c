@@ -22,7 +22,7 @@ ssm2d_status run_path(const char *folder, run_file which, char path[RUN_PATH], s
     if (length <= 0 || length >= RUN_PATH)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
                     text_path(folder));
-    if (!stat(path, &info) && !S_ISREG(info.st_mode)) /* a pipe would be waited for */
+    if (!stat(path, &info) && !S_ISREG(info.st_mode)) /* reading a pipe could block */
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
     return SSM2D_OK;
 }
@@ -37,5 +37,5 @@ ssm2d_status run_refuse(const char *folder, ssm2d_error *error)
 {
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not the folder of a run: %s",
                 text_path(folder),
-                access(folder, F_OK) ? "there is nothing of this name" : "it has no train.json");
+                access(folder, F_OK) ? "it does not exist" : "it has no train.json");
 }

@@ -1,4 +1,4 @@
-/* session - a model for (batch, rows, columns, threads), and running it. */
+/* session - prepares a model for (batch, rows, columns, threads), and runs it. */
 #include "core/context.h"
 #include "core/float_mode.h"
 #include "core/sized.h"
@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-/* ---- memory: an allocator that counts, and refuses what goes beyond a limit ------------------ */
+/* ---- memory: an allocator that counts bytes and enforces a limit ----------------------------- */
 
-/* One thread at a time calls its functions. */
+/* Not thread-safe: only one thread at a time calls its functions. */
 typedef struct memory_budget {
-    const ssm2d_context *from; /* whose memory it is */
-    size_t taken, limit;       /* limit 0: there is none */
+    const ssm2d_context *from; /* allocates the memory */
+    size_t taken, limit;       /* limit 0: unlimited */
 } memory_budget;
 
 enum { HEAD = 16 }; /* before each block: its size */
@@ -24,7 +24,7 @@ static void *budget_allocate(size_t bytes, void *user)
     if (bytes > PTRDIFF_MAX - HEAD) return NULL;
     const size_t size = bytes + HEAD;
     if (b->limit && (b->taken > b->limit || size > b->limit - b->taken)) return NULL;
-    /* not mem_alloc, which would touch it all to zero it: the context above does that */
+    /* not mem_alloc, which would write zeros: the context that calls this does so */
     char *memory = b->from->allocate(size, b->from->user);
     if (!memory) return NULL;
     memcpy(memory, &size, sizeof size);
@@ -52,7 +52,7 @@ void ssm2d_session_options_init(ssm2d_session_options *options, size_t size)
 
 enum { MAX_BATCH = 1 << 20 };
 
-/* full <- the caller's options, complete: rows and cols are those of the session. */
+/* full <- the caller's options with defaults filled in; rows and cols are those of the session. */
 static ssm2d_status read_options(const ssm2d_model *m, const ssm2d_session_options *options,
                                  ssm2d_session_options *full, ssm2d_error *error)
 {
@@ -79,9 +79,9 @@ static ssm2d_status read_options(const ssm2d_model *m, const ssm2d_session_optio
     return SSM2D_OK;
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------------------------- */
 
-/* The weights for images of another size. */
+/* Adapts the weights to images of another size. */
 static ssm2d_status resize_weights(ssm2d_session *s, const ssm2d_session_options *o,
                                    ssm2d_error *error)
 {
@@ -109,8 +109,8 @@ static ssm2d_status make_evaluator(ssm2d_session *s, const ssm2d_session_options
     return status;
 }
 
-/* Pixels cannot be prepared for a model from files, unless the caller says how; nor for one that
- * reads no images of 1 or 3 channels. */
+/* Pixels cannot be prepared for a model opened from files unless the caller specifies how, nor for
+ * a model whose images do not have 1 or 3 channels. */
 static ssm2d_status make_preparation(ssm2d_session *s, const ssm2d_session_options *o,
                                      ssm2d_error *error)
 {
@@ -167,7 +167,7 @@ ssm2d_status session_create(ssm2d_context *context, const ssm2d_model *m,
     return status ? status : create(context, NULL, m, &o, out, error);
 }
 
-/* A session has a context of its own, with its threads, in the memory of the model's. */
+/* A session has its own context with its own threads; memory comes from the model's context. */
 static ssm2d_status create_in_context(const ssm2d_model *m, const ssm2d_session_options *options,
                                       ssm2d_session **session, ssm2d_error *error)
 {
@@ -228,7 +228,7 @@ void ssm2d_session_destroy(ssm2d_session *s)
     mem_free(of_model, budget);
 }
 
-/* ---- about it -------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 size_t ssm2d_session_bytes(const ssm2d_session *s) { return s->budget ? s->budget->taken : 0; }
 
@@ -272,7 +272,7 @@ ssm2d_status ssm2d_session_run(ssm2d_session *s, const float *images, size_t cou
     const ssm2d_status status = check_run(s, images, count, out, error);
     if (status || !count) return status;
     const evaluator *e = s->evaluator;
-    /* a batch that is not full is copied to where prepared images are */
+    /* a partial batch overwrites the prepared images */
     if (images && count < e->batch) memset(s->prepared, 0, count);
     memcpy(out, evaluator_run(s->evaluator, images ? images : e->part, count),
            count * (e->out->count / e->batch) * sizeof *out);

@@ -1,4 +1,4 @@
-/* session_prepare - pixels of any size to what a model reads, with the code of evaluation. */
+/* session_prepare - converts pixels of any size to a model's input, with the code of evaluation. */
 #include "core/float_mode.h"
 #include "core/status.h"
 #include "inference/trained_model.h"
@@ -18,14 +18,14 @@ void session_image_prepared(ssm2d_session *s, size_t i)
     s->prepared[i] = 1;
 }
 
-/* A row without its alpha, blended over white, into out. */
+/* Blends a row over white and writes it without alpha to out. */
 static void blend_row(const uint8_t *row, size_t cols, int colours, uint8_t *out)
 {
     for (size_t i = 0; i < cols; i++, row += colours + 1)
         for (int c = 0; c < colours; c++) *out++ = blend_white(row[c], row[colours]);
 }
 
-/* An image of the caller's. */
+/* The caller's image. */
 typedef struct source {
     const uint8_t *pixels;
     size_t rows, cols;
@@ -81,7 +81,7 @@ ssm2d_status ssm2d_session_prepare(ssm2d_session *s, size_t index, const uint8_t
     if (!s->augment)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "the model was opened from files, which do not say how pixels are prepared: "
-                    "set preparation in the session's options, or run on prepared numbers");
+                    "set preparation in the session's options, or run on prepared images");
     if (index >= s->evaluator->batch)
         return fail(error, SSM2D_ERROR_ARGUMENT, "index=%zu: the session is for %zu images", index,
                     s->evaluator->batch);

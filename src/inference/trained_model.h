@@ -1,5 +1,5 @@
-/* trained_model - what is behind ssm2d_model.h, for the tool: the same models and sessions, in a
- * context that the caller has. */
+/* trained_model - the models and sessions of ssm2d_model.h for the tool, in the caller's
+ * context. */
 #ifndef SSM2D_INFERENCE_TRAINED_MODEL_H
 #define SSM2D_INFERENCE_TRAINED_MODEL_H
 
@@ -9,7 +9,7 @@
 #include "inference/run_files.h"
 #include "ssm2d_model.h"
 
-/* Does not change once it is open, so that threads may share it. */
+/* Constant once it is open, so that threads may share it. */
 struct ssm2d_model {
     ssm2d_context *context;
     int owns_context;
@@ -17,25 +17,25 @@ struct ssm2d_model {
     weights *weights;
     float *params;
     int resized; /* the position embedding, or tables of relative positions, were interpolated */
-    int is_run;  /* data, augment and loss are those of a run */
+    int is_run;  /* data, augment and loss come from a run */
     run_data data;
     augment_options augment;
     loss_kind loss;
 };
 
-/* Opens the model of a run, finished or not; `which` says which weights. image, unless it is NULL
- * or 0, replaces the image size, and the weights are adapted to it. The caller closes *out. */
+/* Opens the model of a run, finished or not; `which` says which weights. image, unless NULL or 0,
+ * replaces the image size; the weights are adapted to it. The caller closes *out. */
 ssm2d_status model_open_run(ssm2d_context *context, const char *folder, run_file which,
                             const int image[2], ssm2d_model **out, ssm2d_error *error);
-/* Opens a configuration, which need not have been finished, with weights of a file; `name` is that
- * of the configuration in messages. options and report as for weights_load: mixers that the file
- * does not have are refused unless there is a report to say so in. */
+/* Opens a configuration, which need not have been finished, with weights of a file; `name` is the
+ * name of the configuration for messages. options and report as for weights_load: mixers that are
+ * missing in the file are refused unless there is a report to mention them in. */
 ssm2d_status model_open_weights(ssm2d_context *context, const char *name,
                                 const model_config *config, const char *path,
                                 const weights_options *options, weights_report *report,
                                 ssm2d_model **out, ssm2d_error *error);
-/* Adapts a model to images of another size; image NULL or 0: it stays as it is. After a failure it
- * can only be closed. name: of the model in messages. */
+/* Adapts a model to images of another size; image NULL or 0: no change. After a failure the model
+ * can only be closed. name: the model's name for messages. */
 ssm2d_status model_resize(ssm2d_model *model, const char *name, const int image[2],
                           ssm2d_error *error);
 /* A model with initial weights. */
@@ -45,22 +45,22 @@ ssm2d_status model_open_new(ssm2d_context *context, const model_config *config, 
 struct ssm2d_session {
     const ssm2d_model *model;
     ssm2d_context *context;
-    struct memory_budget *budget; /* of a context of its own; NULL: the context is the caller's */
-    /* of an image size that is not the model's; else NULL */
+    struct memory_budget *budget; /* of the session's own context; NULL: the caller's context */
+    /* for an image size other than the model's; else NULL */
     weights *weights;
     float *params;
     evaluator *evaluator;
-    augment *augment;  /* NULL: nobody has said how pixels are prepared */
-    uint8_t *prepared; /* [batch]: which images are */
+    augment *augment;  /* NULL: the preparation of pixels is unknown */
+    uint8_t *prepared; /* [batch]: whether the image is prepared */
 };
 
-/* Creates a session in a context of the caller's, whose threads it uses instead of
- * options->threads; max_bytes is not looked at. */
+/* Creates a session in the caller's context, whose threads it uses instead of options->threads;
+ * max_bytes is ignored. */
 ssm2d_status session_create(ssm2d_context *context, const ssm2d_model *model,
                             const ssm2d_session_options *options, ssm2d_session **out,
                             ssm2d_error *error);
-/* What image `i` of the batch is resized with, and where its pixels go (data/picture.h); and the
- * end of it, when they are there. */
+/* To prepare image i of a batch: resize the file with session_resize into session_pixels
+ * (data/picture.h), then call session_image_prepared. */
 resize *session_resize(ssm2d_session *session);
 uint8_t *session_pixels(ssm2d_session *session);
 void session_image_prepared(ssm2d_session *session, size_t i);

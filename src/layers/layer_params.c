@@ -84,7 +84,8 @@ ssm2d_status layer_params_init(const ssm2d_layer *layer, uint64_t seed, ssm2d_ty
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* By exponents, which is an integer loop that compilers vectorise: Python checks at every call. */
+/* Compares exponent bits, an integer loop that compilers vectorise: the Python package checks
+ * parameters at every call. */
 static int all_finite(ssm2d_type type, const void *params, size_t count)
 {
     unsigned found = 0;
@@ -136,15 +137,15 @@ ssm2d_status layer_params_check(const ssm2d_layer *layer, ssm2d_type type, const
     return status;
 }
 
-/* ---- public: a pair for each ----------------------------------------------------------------- */
+/* ---- public: float and double ---------------------------------------------------------------- */
 
-#define PUBLIC(suffix, number, type)                                                               \
+#define PUBLIC(suffix, element, type)                                                              \
     ssm2d_status ssm2d_params_init##suffix(const ssm2d_layer *layer, uint64_t seed,                \
-                                           number *params, ssm2d_error *error)                     \
+                                           element *params, ssm2d_error *error)                    \
     {                                                                                              \
         return layer_params_init(layer, seed, type, params, error);                                \
     }                                                                                              \
-    ssm2d_status ssm2d_params_check##suffix(const ssm2d_layer *layer, const number *params,        \
+    ssm2d_status ssm2d_params_check##suffix(const ssm2d_layer *layer, const element *params,       \
                                             ssm2d_error *error)                                    \
     {                                                                                              \
         return layer_params_check(layer, type, params, error);                                     \

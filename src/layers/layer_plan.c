@@ -1,5 +1,5 @@
-/* layer_plan - checks a request and makes a plan of any kind of layer; plan_chooser.c chooses the
- * algorithm. */
+/* layer_plan - checks a request and creates the plan, for all kinds of layers; plan_chooser.c
+ * chooses the algorithm. */
 #include "core/arith.h"
 #include "core/float_mode.h"
 #include "core/reserve.h"
@@ -14,7 +14,7 @@ size_t plan_reserve(ssm2d_plan *p, size_t count, size_t size)
     return reserve_bytes(&p->bytes, count, size);
 }
 
-/* Everything but what an algorithm decides. */
+/* Sets all members that do not depend on the algorithm. */
 static void begin(ssm2d_plan *p, ssm2d_context *context, const ssm2d_layer *layer,
                   const ssm2d_plan_options *o, const grid_plane *cells)
 {

@@ -1,4 +1,5 @@
-/* layer_settings - the table of kinds, and layers made from settings; public functions on both. */
+/* layer_settings - the table of kinds, and layers created from settings; the public functions of
+ * both. */
 #include "core/sized.h"
 #include "core/status.h"
 #include "core/suggest.h"
@@ -146,9 +147,9 @@ static ssm2d_status refuse_kind(const char *name, ssm2d_error *error)
     }
     const char *close = closest_name(name, names);
     return close ? fail(error, SSM2D_ERROR_ARGUMENT,
-                        "kind=%.40s: there is no such kind of layer; did you mean %s?", name, close)
+                        "kind=%.40s: unknown kind of layer; did you mean %s?", name, close)
                  : fail(error, SSM2D_ERROR_ARGUMENT,
-                        "kind=%.40s: there is no such kind of layer; there are %s", name, list);
+                        "kind=%.40s: unknown kind of layer; use one of %s", name, list);
 }
 
 static ssm2d_status refuse_key(const layer_kind *kind, const char *key, ssm2d_error *error)
@@ -164,7 +165,7 @@ static ssm2d_status refuse_key(const layer_kind *kind, const char *key, ssm2d_er
 
 static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* Takes one word from the settings: its key, ended by 0, and its value. */
+/* Takes the next word of the settings and splits it into key and value. */
 static ssm2d_status next_word(const char **settings, char word[WORD], char **value,
                               ssm2d_error *error)
 {

@@ -1,4 +1,4 @@
-/* layer_simd - the table of SIMD bodies of one number type, for code that is compiled once. */
+/* layer_simd - the table of SIMD functions of one number type, for code that is compiled once. */
 #include "layers/layer_names.h"
 #include "layers/layer_kind.h"
 #include "simd/simd_table.h"

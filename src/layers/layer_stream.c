@@ -43,7 +43,7 @@ ssm2d_status layer_stream_create(ssm2d_context *context, const ssm2d_layer *laye
     if (!status) status = ssm2d_workspace_create(s->plan, &s->workspace, error);
     if (status) goto failed;
     const size_t elements = s->plan->functions->stream_elements(s->plan);
-    /* which no one has */
+    /* on overflow the allocation below fails */
     if (__builtin_mul_overflow(elements, s->plan->functions->size, &s->bytes)) s->bytes = SIZE_MAX;
     s->states = mem_alloc(context, s->bytes);
     if (!s->states) {
@@ -85,16 +85,16 @@ void ssm2d_stream_destroy(ssm2d_stream *s)
     mem_free(s->context, s);
 }
 
-/* ---- public: a pair for each ----------------------------------------------------------------- */
+/* ---- public: float and double ---------------------------------------------------------------- */
 
-#define PUBLIC(suffix, number, type)                                                               \
+#define PUBLIC(suffix, element, type)                                                              \
     ssm2d_status ssm2d_stream_create##suffix(ssm2d_context *context, const ssm2d_layer *layer,     \
-                                             size_t batch, size_t cols, const number *params,      \
+                                             size_t batch, size_t cols, const element *params,     \
                                              ssm2d_stream **stream, ssm2d_error *error)            \
     {                                                                                              \
         return layer_stream_create(context, layer, batch, cols, type, params, stream, error);      \
     }                                                                                              \
-    ssm2d_status ssm2d_stream_push##suffix(ssm2d_stream *stream, const number *u, number *y)       \
+    ssm2d_status ssm2d_stream_push##suffix(ssm2d_stream *stream, const element *u, element *y)     \
     {                                                                                              \
         return layer_stream_push(stream, type, u, y);                                              \
     }

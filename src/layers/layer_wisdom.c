@@ -31,7 +31,7 @@ static void append_strides(char text[WISDOM_LINE], const char *name, const ssm2d
     append(text, word);
 }
 
-/* Whether only initial values depend on a setting: they change no time. */
+/* Whether a setting affects initial values only, and so no execution time. */
 static int is_initial(const layer_kind *kind, const char *name)
 {
     const char *const *n = kind->initial;
@@ -81,7 +81,7 @@ void layer_wisdom_request(const ssm2d_plan *r, const ssm2d_layer *layer, char *t
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Takes the text that comes next; 0: something else does. */
+/* Skips `text` if it comes next; returns 0 if it does not. */
 static int take(const char **at, const char *text)
 {
     const size_t length = strlen(text);
@@ -128,12 +128,12 @@ static int take_grid(const char **at, ssm2d_grid *grid)
 
 static const char *take_name(const char **at, const char *const *names, int count)
 {
-    for (int i = count - 1; i >= 0; i--) /* avx512 before avx, if there were one */
+    for (int i = count - 1; i >= 0; i--) /* longest first: a name may be a prefix */
         if (take(at, names[i])) return names[i];
     return NULL;
 }
 
-/* What follows the layer, up to the algorithm. */
+/* The options, which stand between layer and algorithm. */
 static int take_options(const char **at, ssm2d_plan_options *o, const char **cpu, int *threads)
 {
     static const char *const types[] = {"float", "double"};
@@ -162,8 +162,8 @@ static int has_algorithm(const layer_kind *kind, const char *name)
     return 0;
 }
 
-/* One line "KIND SETTINGS | OPTIONS | ALGORITHM", ended by 0, which is cut into its parts.
- * request: as this version writes it. */
+/* Parses one line "KIND SETTINGS | OPTIONS | ALGORITHM", which is modified. request: receives the
+ * request as this version writes it. */
 static ssm2d_status read_line(const ssm2d_context *context, char *line, char request[WISDOM_LINE],
                               const char **algorithm, ssm2d_error *error)
 {
@@ -194,7 +194,7 @@ static ssm2d_status read_line(const ssm2d_context *context, char *line, char req
     return SSM2D_OK;
 }
 
-/* Adds every line, or only checks them. */
+/* Checks all lines; if `adds`, also adds them. */
 static ssm2d_status read_lines(const ssm2d_context *context, const char *text, int adds,
                                ssm2d_error *error)
 {

@@ -1,5 +1,5 @@
-/* workspace - the memory of an execution, and the functions that execute. They check what they ask
- * of the caller, and do nothing when it does not hold. */
+/* layer_workspace - the memory of an execution, and the functions that execute a plan. They check
+ * their preconditions and do nothing if one is violated. */
 #include "core/float_mode.h"
 #include "core/status.h"
 #include "layers/layer_kind.h"
@@ -113,38 +113,38 @@ ssm2d_status layer_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *ws, 
     return SSM2D_OK;
 }
 
-/* ---- public: a pair for each ----------------------------------------------------------------- */
+/* ---- public: float and double ---------------------------------------------------------------- */
 
-#define PUBLIC(suffix, number, type)                                                               \
+#define PUBLIC(suffix, element, type)                                                              \
     ssm2d_status ssm2d_prepare##suffix(const ssm2d_plan *plan, ssm2d_workspace *ws,                \
-                                       const number *params)                                       \
+                                       const element *params)                                      \
     {                                                                                              \
         return layer_prepare(plan, ws, type, params);                                              \
     }                                                                                              \
-    ssm2d_status ssm2d_apply##suffix(const ssm2d_plan *plan, ssm2d_workspace *ws, const number *u, \
-                                     number *y)                                                    \
+    ssm2d_status ssm2d_apply##suffix(const ssm2d_plan *plan, ssm2d_workspace *ws,                  \
+                                     const element *u, element *y)                                 \
     {                                                                                              \
         return layer_apply(plan, ws, type, u, y);                                                  \
     }                                                                                              \
     ssm2d_status ssm2d_forward##suffix(const ssm2d_plan *plan, ssm2d_workspace *ws,                \
-                                       const number *params, const number *u, number *y)           \
+                                       const element *params, const element *u, element *y)        \
     {                                                                                              \
         return layer_forward(plan, ws, type, params, u, y);                                        \
     }                                                                                              \
     ssm2d_status ssm2d_backward##suffix(const ssm2d_plan *plan, ssm2d_workspace *ws,               \
-                                        const number *params, const number *u, const number *dy,   \
-                                        number *du, number *dparams)                               \
+                                        const element *params, const element *u,                   \
+                                        const element *dy, element *du, element *dparams)          \
     {                                                                                              \
         return layer_backward(plan, ws, type, params, u, dy, du, dparams);                         \
     }                                                                                              \
     ssm2d_status ssm2d_kernel##suffix(const ssm2d_plan *plan, ssm2d_workspace *ws,                 \
-                                      const number *params, number *kernel)                        \
+                                      const element *params, element *kernel)                      \
     {                                                                                              \
         return layer_kernel(plan, ws, type, params, kernel);                                       \
     }                                                                                              \
     ssm2d_status ssm2d_kernel_backward##suffix(const ssm2d_plan *plan, ssm2d_workspace *ws,        \
-                                               const number *params, const number *dkernel,        \
-                                               number *dparams)                                    \
+                                               const element *params, const element *dkernel,      \
+                                               element *dparams)                                   \
     {                                                                                              \
         return layer_kernel_backward(plan, ws, type, params, dkernel, dparams);                    \
     }

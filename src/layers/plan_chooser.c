@@ -1,6 +1,5 @@
-/* plan_chooser - chooses among the algorithms of a kind of layer that could serve a request, by
- * their estimated or measured cost. A draft is a plan that has decided and knows its cost but has
- * no tables yet. */
+/* plan_chooser - chooses the algorithm for a request by estimated or measured cost. A draft is a
+ * plan that knows its workspace and cost but has no tables yet. */
 #include "core/clock.h"
 #include "core/reserve.h"
 #include "core/status.h"
@@ -10,35 +9,35 @@
 #include <assert.h>
 #include <string.h>
 
-/* Candidates whose estimate is so many times that of the cheapest are not measured: that would take
- * long and change nothing. */
+/* Candidates whose estimate exceeds the cheapest by this factor are not measured: it would take
+ * long and not change the choice. */
 enum { HOPELESS = 10 };
 
-static const double NEVER = 1e300; /* the cost of a candidate that is not taken */
+static const double NEVER = 1e300; /* cost of a rejected candidate */
 
-enum { CANDIDATES = 4 }; /* algorithms of one kind, at most */
+enum { CANDIDATES = 4 }; /* largest number of algorithms of a kind */
 
-/* The candidates that are left, with their estimated or measured cost. */
+/* The remaining candidates with their estimated or measured cost. */
 typedef struct candidates {
     int count;
     ssm2d_plan *draft[CANDIDATES];
     double cost[CANDIDATES];
-    int short_of_memory; /* for one that would have been measured */
+    int short_of_memory; /* a candidate could not be measured: out of memory */
 } candidates;
 
-/* What a plan is measured with. u, du, y and dy point to the first cell. */
+/* Arrays to measure a plan with. u, du, y and dy point to the first cell. */
 typedef struct measure_arrays {
     void *params, *dparams, *u, *du, *y, *dy;
 } measure_arrays;
 
-/* Refuses a workspace that is larger than can be counted, or than max_bytes. */
+/* Refuses a workspace whose size overflows or exceeds max_bytes. */
 static ssm2d_status check_bytes(const ssm2d_plan *p, ssm2d_error *error)
 {
     const ssm2d_plan_options *o = &p->options;
     if (p->bytes == SIZE_MAX)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "rows=%d, cols=%d: algorithm %s needs more memory than can be counted", p->rows,
-                    p->cols, p->algorithm);
+                    "rows=%d, cols=%d: algorithm %s needs a workspace of more than SIZE_MAX bytes",
+                    p->rows, p->cols, p->algorithm);
     if (o->max_bytes && p->bytes > o->max_bytes)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "max_bytes=%zu: algorithm %s needs a workspace of %zu bytes", o->max_bytes,
@@ -46,7 +45,7 @@ static ssm2d_status check_bytes(const ssm2d_plan *p, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* Makes the draft with the i-th algorithm. */
+/* Creates a draft with algorithm i. */
 static ssm2d_status make_draft(const ssm2d_plan *request, int i, ssm2d_plan **out,
                                ssm2d_error *error)
 {
@@ -70,7 +69,7 @@ static ssm2d_status finish(ssm2d_plan *p, ssm2d_error *error)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* *memory becomes the block that holds all of them. params: elements of the parameters. */
+/* *memory receives the block that holds all arrays. params: number of parameters. */
 static ssm2d_status make_arrays(const ssm2d_plan *r, size_t params, measure_arrays *a,
                                 void **memory, ssm2d_error *error)
 {
@@ -78,7 +77,7 @@ static ssm2d_status make_arrays(const ssm2d_plan *r, size_t params, measure_arra
     const size_t n_in = plan_options_extent(o, r->channels, o->in);
     const size_t n_out = plan_options_extent(o, r->channels, o->out);
     const size_t size = r->functions->size;
-    const size_t back = !o->inference; /* gradients are for backward alone */
+    const size_t back = !o->inference; /* inference needs no gradients */
     const size_t counts[] = {params, back * params, n_in, back * n_in, n_out, back * n_out};
     size_t bytes = 0, at[6];
     for (int i = 0; i < 6; i++) at[i] = reserve_bytes(&bytes, counts[i], size);
@@ -104,7 +103,7 @@ static ssm2d_status make_arrays(const ssm2d_plan *r, size_t params, measure_arra
     return SSM2D_OK;
 }
 
-/* Values of the size that parameters have at the start: what they are changes no time. */
+/* Values of the magnitude of initial parameters; the time does not depend on them. */
 static void fill_params(const ssm2d_plan *r, size_t params, void *values)
 {
     rng random = rng_seed(1);
@@ -117,7 +116,7 @@ static void fill_params(const ssm2d_plan *r, size_t params, void *values)
     }
 }
 
-/* Seconds of one execution, the best of three. */
+/* Seconds of one execution, the minimum of three. */
 static ssm2d_status measure(ssm2d_plan *p, const measure_arrays *a, double *seconds,
                             ssm2d_error *error)
 {
@@ -149,9 +148,9 @@ static double lowest_cost(const candidates *c)
 
 static int may_go_on(ssm2d_status status) { return !status || status == SSM2D_ERROR_MEMORY; }
 
-/* Puts measured costs, in seconds, in the place of estimated ones. A candidate for whose tables or
- * workspace there is no memory is not taken, and those that are hopeless only if none of the others
- * is; when there is no memory for any, that is the reason. */
+/* Replaces estimated costs by measured ones, in seconds. A candidate whose tables or workspace
+ * cannot be allocated is rejected; a hopeless one is used only if all others were rejected. Fails
+ * with out of memory if no candidate could be allocated. */
 static ssm2d_status measure_all(const ssm2d_plan *r, size_t params, candidates *c,
                                 ssm2d_error *error)
 {
@@ -178,7 +177,7 @@ static ssm2d_status measure_all(const ssm2d_plan *r, size_t params, candidates *
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* A draft for `auto`. */
+/* Creates a draft that `auto` may choose. */
 static ssm2d_status make_auto_draft(const ssm2d_plan *r, int i, ssm2d_plan **draft,
                                     ssm2d_error *error)
 {
@@ -189,8 +188,8 @@ static ssm2d_status make_auto_draft(const ssm2d_plan *r, int i, ssm2d_plan **dra
     return status;
 }
 
-/* Drafts every algorithm, or only the one of that name. Those that are refused are left out; when
- * all are, the last one's reason is given. */
+/* Drafts all algorithms, or only the one named `only`. Refused algorithms are left out; if all are
+ * refused, the error is that of the last. */
 static ssm2d_status draft_all(const ssm2d_plan *r, const char *only, candidates *c,
                               ssm2d_error *error)
 {
@@ -208,8 +207,8 @@ static ssm2d_status draft_all(const ssm2d_plan *r, const char *only, candidates 
     return c->count ? SSM2D_OK : status;
 }
 
-/* Drafts what has been measured before, or imported, which may not serve; else everything. known:
- * whether it is the former. */
+/* Drafts the algorithm that wisdom knows for the request, measured or imported; if there is none or
+ * it is refused, drafts all. known: whether it came from wisdom. */
 static ssm2d_status draft(const ssm2d_plan *r, const char *request, candidates *c, int *known,
                           ssm2d_error *error)
 {
@@ -221,7 +220,7 @@ static ssm2d_status draft(const ssm2d_plan *r, const char *request, candidates *
     return status && status != SSM2D_ERROR_MEMORY ? draft_all(r, NULL, c, error) : status;
 }
 
-/* The candidate with the least estimated, or measured, cost. */
+/* Chooses the candidate with the lowest estimated or measured cost. */
 static ssm2d_status choose_cheapest(const ssm2d_plan *r, const ssm2d_layer *layer,
                                     ssm2d_plan **plan, ssm2d_error *error)
 {
@@ -246,12 +245,12 @@ static ssm2d_status choose_cheapest(const ssm2d_plan *r, const ssm2d_layer *laye
     if (status) ssm2d_plan_destroy(best);
     if (!status)
         *plan = best;
-    else if (error) /* not before: a refusal that does not matter leaves the line as it was */
+    else if (error) /* only now: the caller's error stays unchanged on success */
         *error = reason;
     return status;
 }
 
-/* The plan with the algorithm that the caller names. */
+/* Creates the plan with the algorithm that the caller named. */
 static ssm2d_status choose_named(const ssm2d_plan *r, ssm2d_plan **plan, ssm2d_error *error)
 {
     const char *name;

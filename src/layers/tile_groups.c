@@ -3,12 +3,12 @@
 #include "layers/layer_kind.h"
 #include "core/tasks.h"
 
-/* Chunks of the batch first, each with as many channels as the cache holds: memory is fastest when
- * it is read and written in long pieces. Each chunk has gradients of its own, so that their number
- * does not depend on the number of threads; that of groups may. */
+/* The batch is cut into chunks first, each with as many channels as fit the cache, because memory
+ * is fastest when accessed in long runs. Each chunk has partial gradients, so the number of chunks
+ * must not depend on the number of threads; the number of groups may. */
 enum { CHUNKS = 16, FEW_TASKS = 16, CACHE_LINE_BYTES = 64, GROUP_BYTES = 480 << 10 };
 
-/* Nearly equal groups, as many as the cache and the number of tasks ask for. */
+/* Vectors per group: nearly equal groups that fit the cache and make enough tasks. */
 static int group_of(int line, int lines, int fitting, int chunks, int tasks)
 {
     const int max_lines = max_int(1, min_int(fitting, lines / div_up(tasks, chunks)));

@@ -1,10 +1,10 @@
-/* tile_groups - how work on vectors of channels of images is cut into tasks, and how channels get
- * into tiles (simd/simd_table.h) and out of them.
+/* tile_groups - cuts work on vectors of channels into tasks, and copies channels to and from tiles
+ * (simd/simd_table.h).
  *
- * A task is a group of neighbouring vectors and a chunk of the batch. Chunks, on which sums depend,
- * are a function of the shapes alone; there are more groups for more threads. Groups are whole
- * cache lines, so that no two threads write to one, and no wider than the second-level cache
- * allows. */
+ * A task is a group of neighbouring vectors and a chunk of the batch. The chunks, on which sums
+ * depend, are a function of the shapes alone; the number of groups grows with the number of
+ * threads. Groups are whole cache lines, so that no two threads write to the same one, and fit the
+ * second-level cache. */
 #ifndef SSM2D_LAYERS_TILE_GROUPS_H
 #define SSM2D_LAYERS_TILE_GROUPS_H
 
@@ -25,10 +25,10 @@ typedef struct tile_task {
 
 tile_task tile_task_at(const ssm2d_plan *plan, const tile_groups *g, size_t task);
 
-/* vector_bytes: what a task needs for one vector. */
+/* vector_bytes: memory that a task needs per vector. */
 tile_groups tile_groups_cut(const ssm2d_plan *plan, size_t vector_bytes);
-/* Image b of an array, channels of the task's vectors, to and from tiles `step` numbers apart whose
- * rows are tile_row numbers apart. */
+/* Copy image b of an array, channels of the task's vectors, to and from tiles that are `step`
+ * elements apart and whose rows are tile_row elements apart. */
 void tile_gather(const ssm2d_plan *plan, const tile_task *t, real *tiles, size_t step,
                  size_t tile_row, const real *array, plane_strides s, size_t b);
 void tile_scatter(const ssm2d_plan *plan, const tile_task *t, const real *tiles, size_t step,

@@ -17,7 +17,7 @@ static const ssm2d_field *layer_field(const char *name)
 
 /* ---- older keys ----------------------------------------------------------------------------- */
 
-/* Only the 2-D SSM is old enough to have some. */
+/* Only the 2-D SSM has keys of earlier versions. */
 static const char *const old_keys[] = {"complex", "complex_form", "normalize", "trunc", NULL};
 static const char *const no_keys[] = {NULL};
 
@@ -29,7 +29,7 @@ const char *const *layer_old_keys(const layer_kind *kind)
 static const char *const form_names[] = {"polar", "cartesian", NULL};
 static const ssm2d_values form_values[] = {SSM2D_POLAR, SSM2D_CARTESIAN};
 
-/* The older keys as fields, for their messages. */
+/* Fields for the older keys, used for error messages. */
 static const ssm2d_field complex_field = {.name = "complex", .kind = SSM2D_KIND_FLAG};
 static const ssm2d_field form_field = {
     .name = "complex_form", .kind = SSM2D_KIND_CHOICE, .names = form_names};
@@ -94,7 +94,7 @@ static ssm2d_status set_old(field_source from, const char *key, const cJSON *val
     return field_from_json(from, &normalize, value, config, error);
 }
 
-/* Refuses two keys for the same field: which of them counts would be a guess. */
+/* Refuses two keys for the same field, as it is unclear which one is meant. */
 static ssm2d_status check_pairs(const char *where, const cJSON *object, ssm2d_error *error)
 {
     static const char *const pairs[][2] = {
@@ -105,13 +105,12 @@ static ssm2d_status check_pairs(const char *where, const cJSON *object, ssm2d_er
         if (cJSON_GetObjectItemCaseSensitive(object, pairs[i][0])
             && cJSON_GetObjectItemCaseSensitive(object, pairs[i][1]))
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: \"%s\" and \"%s\" say the same: give one of them", where, pairs[i][0],
-                        pairs[i][1]);
+                        "%s: \"%s\" and \"%s\" set the same field: give only one of them", where,
+                        pairs[i][0], pairs[i][1]);
     return SSM2D_OK;
 }
 
-/* `complex` is read before `complex_form`, which has no meaning when complex is false, or when it
- * is null itself. */
+/* Reads `complex` before `complex_form`, which is ignored if it is null or if complex is false. */
 ssm2d_status layer_read_old(field_source from, const cJSON *object, const layer_kind *kind,
                             layer_values *values, ssm2d_error *error)
 {
@@ -146,7 +145,7 @@ ssm2d_layer layer_file_default(const layer_kind *kind)
     return layer;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all keys -------------------------------------------------------------------------------- */
 
 static int in_list(const char *name, const char *const *list)
 {
@@ -178,7 +177,7 @@ ssm2d_status layer_from_json(const char *file, const cJSON *object, const char *
     ssm2d_status status = layer_read_old(from, object, layer->kind, &result.values, error);
     for (const cJSON *item = object->child; item && !status; item = item->next) {
         const ssm2d_field *field = field_find(layer->kind->fields, item->string);
-        /* cases of S4ND and EMA have null for a default */
+        /* in cases of S4ND and EMA null means the default */
         if (field && cJSON_IsNull(item) && layer->kind != &layer_ssm2d) continue;
         if (field)
             status = field_from_json(from, field, item, &result.values, error);

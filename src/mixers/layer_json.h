@@ -1,5 +1,5 @@
-/* layer_json - the settings of a layer from JSON: the keys of its kind's fields, and keys and
- * defaults of earlier versions, which only the 2-D SSM has:
+/* layer_json - reads the settings of a layer from JSON: the keys of its kind's fields, and keys of
+ * earlier versions, which only the 2-D SSM has:
  *
  *     complex, complex_form    values: real (false), polar or cartesian
  *     normalize                layer_norm
@@ -11,8 +11,9 @@
 
 #include <cjson/cJSON.h>
 
-/* A layer as files mean it that leave keys out: with the defaults of version 0.2 (of the 2-D SSM
- * directions 2, n_ssm 8, assign authors). Files of models had other defaults (assign authors). */
+/* The defaults for keys that a file leaves out are those of version 0.2: for a layer alone (2-D
+ * SSM: directions 2, n_ssm 8, assign authors), and for a mixer in a model's file (assign
+ * authors). */
 ssm2d_layer layer_file_default(const layer_kind *kind);
 void layer_model_defaults(const layer_kind *kind, layer_values *values);
 
@@ -23,7 +24,7 @@ ssm2d_status layer_from_json(const char *file, const cJSON *object, const char *
                              ssm2d_layer *layer, ssm2d_error *error);
 
 const char *const *layer_old_keys(const layer_kind *kind); /* NULL-terminated */
-/* Replaces the settings that older keys of `object` give; passes over all other keys. */
+/* Sets the settings that older keys of `object` give; ignores all other keys. */
 ssm2d_status layer_read_old(field_source from, const cJSON *object, const layer_kind *kind,
                             layer_values *values, ssm2d_error *error);
 

@@ -1,4 +1,4 @@
-/* mixer - layers as mixers: names, parameters and nodes in a graph, and kernels in pictures. */
+/* mixer - layers as mixers: names, parameters, nodes in a graph, and pictures of kernels. */
 #include "mixers/mixer.h"
 
 #include "core/status.h"
@@ -9,7 +9,8 @@
 
 static const ssm2d_field no_fields[] = {{0}};
 
-const layer_kind mixer_none = {.name = "none", .help = "the plain model", .fields = no_fields};
+const layer_kind mixer_none = {
+    .name = "none", .help = "no mixer: the plain model", .fields = no_fields};
 
 const layer_kind *mixer_at(int i) { return i ? layer_kind_at(i - 1) : &mixer_none; }
 

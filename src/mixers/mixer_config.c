@@ -16,7 +16,7 @@ static const char *const place_names[] = {
 static const ssm2d_field place_field = {
     "place",
     "where the mixer is: attn (feeding attention), block (before the block) or ffn (inside the "
-    "MLP; of a model that reads the class token, the last block's then has no effect)",
+    "MLP; in models with a class token the mixer of the last block then has no effect)",
     SSM2D_KIND_CHOICE,
     offsetof(mixer_config, place),
     0,
@@ -29,13 +29,13 @@ const ssm2d_field *mixer_place_field(void) { return &place_field; }
 
 void mixer_config_default(const layer_kind *kind, mixer_config *m)
 {
-    memset(m, 0, sizeof *m); /* padding too: configurations are compared as bytes */
+    memset(m, 0, sizeof *m); /* includes padding: configurations are compared as bytes */
     m->kind = kind;
     m->values = layer_default(kind).values;
     field_set_default(&place_field, m);
 }
 
-/* The field of that name and the struct that it is a field of. */
+/* Finds the field of that name and the struct that contains it. */
 static const ssm2d_field *find(mixer_config *m, const char *key, void **config)
 {
     *config = m;
@@ -51,7 +51,8 @@ static int is_old(const mixer_config *m, const char *key)
     return *old != NULL;
 }
 
-/* An object of one key; the value is what JSON has for it (a number, a list, true), else a word. */
+/* A JSON object with one key. The text is parsed as JSON (a number, a list, true), else it becomes
+ * a string. */
 static cJSON *object_of(const char *key, const char *text)
 {
     cJSON *value, *object = cJSON_CreateObject();
@@ -166,7 +167,7 @@ int mixer_config_key(const mixer_config *m, int i, const char **key, const char 
     return 0;
 }
 
-/* Numbers but for zeros, and choices and flags only where they are not the default. */
+/* Whether a description mentions a field: numbers unless 0; choices and flags unless default. */
 static int worth_saying(const mixer_config *m, const ssm2d_field *f, const char *value)
 {
     if (f->kind == SSM2D_KIND_INT) return strcmp(value, "0") != 0;

@@ -30,10 +30,10 @@ static const char *const norm_names[] = {
     [MEGA_LAYER_NORM] = "layer", [MEGA_BATCH_NORM] = "batch", NULL};
 
 #define PLACE(name) offsetof(mega_config, name)
+/* clang-format off */
 #define INT(name, low, high, help)                                                                 \
-    {                                                                                              \
-#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL                      \
-    }
+    {#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL}
+/* clang-format on */
 
 static const ssm2d_field fields[] = {
     INT(patch, 1, 1024, "side of a patch in pixels"),

@@ -28,22 +28,16 @@ _Static_assert(sizeof(swin_config) <= MODEL_OWN, "MODEL_OWN is too small");
 /* ---- configuration --------------------------------------------------------------------------- */
 
 #define PLACE(name) offsetof(swin_config, name)
+/* clang-format off */
 #define INT(name, low, high, help)                                                                 \
-    {                                                                                              \
-#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL                      \
-    }
+    {#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL}
 #define LIST(name, low, high, help)                                                                \
-    {                                                                                              \
-#name, help, SSM2D_KIND_LIST, PLACE(name), low, high, NULL, NULL, NULL                     \
-    }
+    {#name, help, SSM2D_KIND_LIST, PLACE(name), low, high, NULL, NULL, NULL}
 #define REAL(name, low, high, help)                                                                \
-    {                                                                                              \
-#name, help, SSM2D_KIND_REAL, PLACE(name), low, high, NULL, NULL, NULL                     \
-    }
+    {#name, help, SSM2D_KIND_REAL, PLACE(name), low, high, NULL, NULL, NULL}
 #define FLAG(name, help)                                                                           \
-    {                                                                                              \
-#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, NULL, NULL, NULL                          \
-    }
+    {#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, NULL, NULL, NULL}
+/* clang-format on */
 
 static const ssm2d_field fields[] = {
     INT(patch, 1, 1024, "side of a patch in pixels"),

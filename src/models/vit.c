@@ -26,18 +26,14 @@ static const char *const init_names[] = {
     [VIT_XAVIER] = "xavier", [VIT_TRUNC_NORMAL] = "trunc_normal", NULL};
 
 #define PLACE(name) offsetof(vit_config, name)
+/* clang-format off */
 #define INT(name, low, high, help)                                                                 \
-    {                                                                                              \
-#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL                      \
-    }
+    {#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL}
 #define REAL(name, low, high, help)                                                                \
-    {                                                                                              \
-#name, help, SSM2D_KIND_REAL, PLACE(name), low, high, NULL, NULL, NULL                     \
-    }
+    {#name, help, SSM2D_KIND_REAL, PLACE(name), low, high, NULL, NULL, NULL}
 #define FLAG(name, help)                                                                           \
-    {                                                                                              \
-#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, NULL, NULL, NULL                          \
-    }
+    {#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, NULL, NULL, NULL}
+/* clang-format on */
 
 static const ssm2d_field fields[] = {
     INT(patch, 1, 1024, "side of a patch in pixels"),

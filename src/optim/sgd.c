@@ -1,5 +1,5 @@
-/* sgd - stochastic gradient descent with momentum, as PyTorch has it: weight decay is part of the
- * gradient, and Nesterov's form looks one step ahead.
+/* sgd - stochastic gradient descent with momentum, as in PyTorch: weight decay is part of the
+ * gradient; optionally with Nesterov momentum.
  *
  *     g = g + decay*w
  *     b = momentum*b + g

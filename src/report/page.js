@@ -1,6 +1,6 @@
-/* The moving parts of a report: theme, panels to choose, tables to sort, values of matrices; the
-   curves are in page_curves.js, which uses what this file returns. Everything reads from the page
-   itself; nothing is loaded. Text from runs goes through textContent alone, not through markup. */
+/* The interactive parts of a report: theme, panels, sortable tables, values of matrices; the curves
+ *   are in page_curves.js, which uses the object that this file returns. All data is in the page;
+ *   nothing is loaded. Text from runs is only set as textContent, never as markup. */
 const page = (() => {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
@@ -41,7 +41,7 @@ const page = (() => {
   dark.addEventListener("change", labelTheme);
   labelTheme();
 
-  // ---- panels, of which one is shown
+  // ---- panels: one is shown at a time
 
   for (const select of all("select[data-pick]")) {
     const panels = all(`[data-panel="${select.dataset.pick}"]`);
@@ -66,7 +66,7 @@ const page = (() => {
     show();
   }
 
-  // ---- tables to sort
+  // ---- sortable tables
 
   for (const table of all("table.sortable")) {
     const heads = all("thead th", table), body = table.tBodies[0], rows = [...body.rows];
@@ -98,7 +98,7 @@ const page = (() => {
     });
   }
 
-  // ---- confusion matrices that are pictures
+  // ---- confusion matrices drawn as pictures
 
   for (const image of all("img[data-matrix]")) {
     const data = read(`matrix-${image.dataset.matrix}`), n = data.names.length;

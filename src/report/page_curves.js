@@ -15,14 +15,14 @@
   const bySetup = setups.some((setup) => setup.runs.length > 1);
   let means = bySetup;
 
-  // Words that the names of all setups begin with, as that of the only model, are left out.
+  // Leading words that all setups share, such as the name of the only model, are left out.
   const ofSetups = setups.filter((setup) => setup.runs.length);
   const wordsOf = (setup) => setup.name.split(" \u00b7 ");
   while (bySetup && ofSetups.length > 1 && ofSetups.every((setup) => wordsOf(setup).length > 1
     && wordsOf(setup)[0] === wordsOf(ofSetups[0])[0]))
     ofSetups.forEach((setup) => { setup.name = wordsOf(setup).slice(1).join(" \u00b7 "); });
 
-  // What the legend lists and switches: setups; runs where each is a setup, or all are of one.
+  // The entries of the legend: setups, or runs if each is its own setup or all belong to one.
   const ofRuns = runs.map((run) => ({ ...run, setupName: setups[run.setup].name, runs: [run] }));
   [...ofSetups, ...ofRuns].forEach((entry) => { entry.shown = true; });
   const entries = () => (bySetup && (means || ofSetups.length > 1) ? ofSetups : ofRuns);
@@ -66,9 +66,9 @@
 
   const spacingOf = (x) => (x[x.length - 1] - x[0]) / Math.max(1, x.length - 1);
 
-  // The mean over a setup's runs, but for repeats of a seed, wherever all that have got so far have
-  // a point: {x, y, n}, where n is the number of values, and their deviation (n - 1) and least.
-  // null: no two runs share an x.
+  // The mean over a setup's runs, without repeats of a seed, at every x at which all runs that have
+  // reached it have a point: {x, y, n, ..}, where n is the number of values, with their standard
+  // deviation (n - 1) and minimum. null: no two runs share an x.
   function meanOf(panel, setup) {
     const steps = setup.runs.some(bySteps);
     const curves = setup.runs.filter((run) => !run.repeat).map((run) => {
@@ -94,8 +94,8 @@
     return x.map((one, i) => ({ x: one, y: y[i] })).filter((p) => p.y !== null);
   }
 
-  // The lines of a chart. Runs of a setup that share no x are lines of their own among the means;
-  // those of a setup that is alone differ by their dashes.
+  // The lines of a chart. When means are shown, runs of a setup that share no x are drawn one by
+  // one; the runs of a single setup differ by their dashes.
   function linesOf(panel) {
     const lines = [], shown = entries().filter((entry) => entry.shown);
     for (const entry of shown) {
@@ -246,8 +246,8 @@
 
   const MANY = 12; // lines, beyond which they are thin, and those of a setup share a row of values
 
-  // What the axis of values has to have space for: a point with its band; on a logarithmic axis, on
-  // which a band may have no end, with the least of the values that the point is the mean of.
+  // The range that the axis of values must cover: a point with its band. On a logarithmic axis the
+  // band may extend below zero, so the minimum of the averaged values is used instead.
   function valuesAround(p, log) {
     if (!p.deviation) return [p.y];
     return [log ? (p.least > 0 ? p.least : p.y) : p.y - p.deviation, p.y + p.deviation];
@@ -405,7 +405,7 @@
       tip.replaceChildren(make("div", { class: "tip-head" },
         `epoch ${Number(anchor.toPrecision(4))}`), table);
       tip.hidden = false;
-      tip.style.left = "0"; /* as wide as it likes, which is measured below */
+      tip.style.left = "0"; /* natural width, measured below */
       const ratio = svg.clientWidth / view.width, place = across(anchor) * ratio;
       const beyond = place + 14 + tip.offsetWidth > box.clientWidth;
       tip.style.left = `${Math.max(0, beyond ? place - 14 - tip.offsetWidth : place + 14)}px`;
@@ -443,7 +443,7 @@
 
   panels.filter((panel) => runs.some((run) => panel.of(run)[1].some((y) => y !== null)))
     .forEach(addChart);
-  redrawAll(); /* all are there now, and as wide as they will be */
+  redrawAll(); /* all charts exist now and have their final width */
   let wide = charts.clientWidth;
   new ResizeObserver(() => {
     if (charts.clientWidth === wide) return;

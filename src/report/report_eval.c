@@ -55,7 +55,7 @@ static void take_image(void *user, const evaluated_image *image)
     if (e->wrong_count == REPORT_WRONG && !(image->loss > last->loss)) return;
     w = e->wrong[e->wrong_count < REPORT_WRONG ? e->wrong_count : REPORT_WRONG - 1];
     w.loss = image->loss;
-    w.number = image->number;
+    w.index = image->number;
     const task_shape shape = task_shape_of(&j->m->settings.model);
     if (!j->m->data.task->mistake(j->m->model->loss, image->out, image->target, &shape, j->scratch,
                                   &w.what))
@@ -87,7 +87,7 @@ static ssm2d_status name_images(const job *j, const dataset *data, ssm2d_error *
     for (int i = 0; i < e->wrong_count; i++) {
         wrong_image *w = &e->wrong[i];
         char path[RUN_PATH];
-        if (!dataset_file(data, w->number, path, sizeof path)) continue;
+        if (!dataset_file(data, w->index, path, sizeof path)) continue;
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
         w->file = mem_alloc(j->r->context, strlen(name) + 1);
         if (!w->file) return fail_memory(error, "names of images");

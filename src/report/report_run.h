@@ -21,8 +21,8 @@ const char *report_state_name(report_state state);
 /* A test image with a high loss. */
 typedef struct wrong_image {
     double loss;
-    size_t number; /* its index in the data set */
-    char *file;    /* file name; NULL: the images are not single files */
+    size_t index; /* in the data set */
+    char *file;   /* file name; NULL: the images are not single files */
     task_mistake what;
     int rows, cols;  /* of pixels, which may be reduced */
     uint8_t *pixels; /* [rows][cols][channels] */

@@ -97,7 +97,7 @@ static void put_machines(html *h, const report *r)
             "<th scope=\"col\" class=\"word\">first, UTC</th><th scope=\"col\" "
             "class=\"word\">processor</th>"
             "<th scope=\"col\" class=\"word\">instruction set</th><th scope=\"col\">processes</th>"
-            "<th scope=\"col\">threads of each</th><th scope=\"col\" class=\"word\">ssm2d</th>"
+            "<th scope=\"col\">threads per process</th><th scope=\"col\" class=\"word\">ssm2d</th>"
             "<th scope=\"col\" class=\"word\">system</th></tr></thead><tbody>\n");
         for (int i = 0; i < r->run_count; i++) {
             const cJSON *machine;

@@ -47,7 +47,7 @@ static void put_image(html *h, const report_run *run, const wrong_image *w)
     html_png(h, (size_t)w->rows, (size_t)w->cols, run->settings.model.channels, w->pixels);
     html_put(h, "\"><figcaption>");
     put_words(h, run, w);
-    html_printf(h, "<span class=\"dim\">loss %.2f, no. %zu</span>", w->loss, w->number);
+    html_printf(h, "<span class=\"dim\">loss %.2f, no. %zu</span>", w->loss, w->index);
     if (w->file) {
         html_put(h, "<span class=\"dim file\">");
         html_name(h, w->file);

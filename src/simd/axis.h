@@ -2,8 +2,8 @@
  * formulas.
  *
  * A lines x C positions stay in registers over the whole line, as in correlate.h, but lines and
- * positions may be any distance apart: the same body goes along rows and along columns. Every
- * product counts, because a line sees all of a line. */
+ * positions may be any distance apart: the same body serves rows and columns. No product is wasted,
+ * because every position of a line depends on every other. */
 
 INLINE void axis_convolve_block(const int A, const int C, real *out, ptrdiff_t out_line,
                                 ptrdiff_t out_step, const real *taps, const real *in,
@@ -104,7 +104,7 @@ AXIS(4, 1) AXIS(4, 2) AXIS(4, 3) AXIS(4, 4) AXIS(4, 5)
 }
     /* clang-format on */
 
-    /* In four chains, so that the products of one line do not wait for each other. */
+    /* Four independent sums hide the latency of the products. */
     static void axis_dot(real *acc, const real *x, const real *y, size_t n)
 {
     vec sum[4] = {{0}};

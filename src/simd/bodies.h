@@ -1,5 +1,5 @@
-/* bodies - every SIMD body, compiled for the instruction set of the including file, and the table
- * that makes them known. */
+/* bodies - all SIMD bodies, compiled for the instruction set of the including file, and the table
+ * of their functions. */
 #include "simd/simd_table.h"
 
 #include "simd/vector.h"

@@ -50,8 +50,8 @@ CORRELATE(2, 1) CORRELATE(2, 2) CORRELATE(2, 3) CORRELATE(2, 4) CORRELATE(2, 5) 
 CORRELATE(3, 1) CORRELATE(3, 2) CORRELATE(3, 3) CORRELATE(3, 4)
 #ifdef MANY_REGISTERS
 CORRELATE(4, 1) CORRELATE(4, 2) CORRELATE(4, 3) CORRELATE(4, 4) CORRELATE(4, 5)
-/* Without operands in memory, as on AArch64, the six taps of the widest block take registers too,
- * and some of its 24 sums would not stay in theirs. */
+/* AArch64 has no memory operands: the six taps of the widest block need registers too, and some of
+ * its 24 sums would be spilled. */
 #if defined(__aarch64__)
 #define correlate_4_6 NULL
 #else

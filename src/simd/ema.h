@@ -1,10 +1,10 @@
-/* ema - the recurrence of a moving average with several decays, vectorised over channels, and its
- * adjoint; simd_table.h has the formulas.
+/* ema - the recurrence of an exponential moving average with several decays, vectorised over
+ * channels, and its adjoint; simd_table.h has the formulas.
  *
  * N states stay in registers; their q and c are operands in memory. The adjoint runs on mu, the
  * gradient of a state divided by its c:
  *     mu[k] = q*mu[k+1] + dz[k],  du[k] += sum c*mu[k],  dc += dz[k]*h[k],  dq += c*mu[k]*h[k-1]
- * It keeps the states before every `keep` tokens and computes the others anew. */
+ * It keeps the states before every `keep`-th token and recomputes the others. */
 
 INLINE void ema_scan_block(const int N, real *z, const real *u, ptrdiff_t step, size_t tokens,
                            const real *q, const real *c)
@@ -24,8 +24,8 @@ INLINE void ema_scan_block(const int N, real *z, const real *u, ptrdiff_t step, 
     }
 }
 
-/* The states of `tokens` tokens from those in `from`; kept[k*kept_step] <- those before token k,
- * for every k that is a multiple of `every`. */
+/* Advances the states in `from` over `tokens` tokens; stores the states before token k, for every k
+ * that is a multiple of `every`, in kept[k*kept_step]. */
 INLINE void ema_states(const int N, real *kept, size_t every, const real *from, const real *u,
                        ptrdiff_t step, size_t tokens, const real *q)
 {
@@ -41,7 +41,7 @@ INLINE void ema_states(const int N, real *kept, size_t every, const real *from, 
             for (int n = 0; n < N; n++) h[n] = mul_add(load(q + n * LANES), h[n], now);
         }
     }
-    /* and those after the last token, which only a walk that keeps all of them wants */
+    /* also the states after the last token; needed only when all are kept */
     if (every == 1)
 #pragma GCC unroll 16
         for (int n = 0; n < N; n++) store(kept + n * LANES, h[n]);

@@ -1,5 +1,5 @@
-/* fft - the stages of fft_table.h. Every radix is written once, for both ways and for any number of
- * elements present. */
+/* fft - the stages of fft_table.h. Every radix is written once, for both directions and for any
+ * number of present elements. */
 
 /* `present` is a compile-time constant wherever these are used: an absent element is zero and costs
  * nothing. */
@@ -164,13 +164,13 @@ INLINE void dft8(element *x, int s)
     x[0] = plus(e0, o0), x[4] = minus(e0, o0);
     x[2] = plus_si(e2, o2, s), x[6] = plus_si(e2, o2, -s);
     o1 = plus_si(o1, o1, s);  /* times 1 + s*i */
-    o3 = plus_si(o3, o3, -s); /* times 1 - s*i, and by -1 in the end */
+    o3 = plus_si(o3, o3, -s); /* times 1 - s*i; the factor -1 follows below */
     x[1] = scale_plus(e1, root, o1), x[5] = scale_plus(e1, -root, o1);
     x[3] = scale_plus(e3, -root, o3), x[7] = scale_plus(e3, root, o3);
 }
 
-/* Loops over j < r are written out by the compiler: r and `present` are constants wherever these
- * are used. */
+/* The compiler unrolls loops over j < r, because r and `present` are constants wherever these are
+ * used. */
 #define FFT_EACH(from, end) _Pragma("GCC unroll 8") for (int j = from; j < (end); j++)
 #define PAIR                (2 * LANES)
 

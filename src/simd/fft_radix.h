@@ -1,13 +1,12 @@
-/* fft_radix - which stages of a Fourier transform there are. */
+/* fft_radix - the radices of Fourier transform stages that are compiled. */
 #ifndef SSM2D_SIMD_FFT_RADIX_H
 #define SSM2D_SIMD_FFT_RADIX_H
 
-/* the largest. A first stage has 1, 4 or 8; others have 2, 3, 4, 5, 7 or 8, and a last one 1,
- * too */
+/* The largest radix. A first stage has radix 1, 4 or 8; others have 2, 3, 4, 5, 7 or 8; a last
+ * stage may also have 1. */
 enum { FFT_RADIX = 8 };
 
-/* Whether there is a first stage of radix r in which only the first `present` of its r elements are
- * not zero. */
+/* Whether a first stage of radix r is compiled for `present` elements that are not zero. */
 static inline int fft_first_offered(int r, int present)
 {
     if (r == 1) return present == 1;

@@ -1,5 +1,5 @@
-/* What every machine of the architecture has: SSE2 on x86-64, NEON with its 32 registers on
- * AArch64. */
+/* The instructions that every machine of the architecture has: SSE2 on x86-64, NEON with its 32
+ * registers on AArch64. */
 #define TABLE      simd_baseline
 #define LANE_BYTES 16
 #if defined(__aarch64__)

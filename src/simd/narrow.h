@@ -1,6 +1,6 @@
-/* narrow - vectors of real from and to elements of narrower types, bfloat16 and int8: LANES of them
- * are part of a register. All is done on bits or exactly, so that neither the float mode (subnormal
- * numbers as zero) nor the instruction set changes a result. */
+/* narrow - converts vectors of real from and to bfloat16 and int8; LANES of these fill part of a
+ * register. All operations are on bits or exact, so that neither the float mode (flush to zero) nor
+ * the instruction set changes a result. */
 #include "core/element_type.h"
 
 typedef bfloat16 halves __attribute__((vector_size(2 * LANES)));
@@ -15,9 +15,9 @@ typedef uint32_t words __attribute__((vector_size(LANE_BYTES)));
 
 INLINE vec from_halves(halves h) { return (vec)(__builtin_convertvector(h, words) << 16); }
 
-/* Rounds to nearest, halves to even: adding half of the last place, less one unless the part that
- * stays is odd, carries into it where it has to, up to infinity. A NaN would be carried away: it
- * keeps its upper bits, and is made quiet. */
+/* Rounds to nearest, ties to even: adds half a unit in the last kept place, minus one bit if the
+ * kept part is even, and lets the carry propagate, up to infinity. The carry could turn a NaN into
+ * something else, so a NaN keeps its upper bits and is made quiet. */
 INLINE halves to_halves(vec v)
 {
     const words x = (words)v, rounded = x + 0x7fff + (x >> 16 & 1);
@@ -30,8 +30,8 @@ INLINE halves to_halves(vec v)
 
 #define WHOLE_ROUNDER 0x1.8p52
 
-/* The same in double, for tests, where speed does not matter. Subnormal numbers of bfloat16 are
- * normal ones of double. */
+/* The same in double, for tests, where speed does not matter. Subnormal bfloat16 values are normal
+ * in double. */
 INLINE vec from_halves(halves h)
 {
     typedef uint64_t words __attribute__((vector_size(LANE_BYTES)));
@@ -75,7 +75,7 @@ INLINE vec from_bytes(bytes b)
     return __builtin_convertvector(__builtin_convertvector(b, mask), vec);
 }
 
-/* Rounds to nearest, halves to even, and saturates at -127 and 127; NaN becomes 0. */
+/* Rounds to nearest, ties to even, and saturates at -127 and 127; NaN becomes 0. */
 INLINE bytes to_bytes(vec v)
 {
     const vec near = smaller(all(127), larger(all(-127), keep(v == v, v)));

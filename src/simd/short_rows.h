@@ -1,9 +1,9 @@
-/* short_rows - a convolution with seven taps a row, in place in arrays whose channels are next to
- * each other; simd_table.h has the formula (short_rows_fn).
+/* short_rows - a convolution with seven taps a row, in place in arrays whose channels are
+ * contiguous; simd_table.h has the formula (short_rows_fn).
  *
  * The seven taps of a row and C sums stay in registers; each input vector is loaded once and
- * multiplied by all taps that meet it. Whether a block touches the left or right edge of the grid
- * is known when compiling, so that its loads beyond the edge are left out without a branch. */
+ * multiplied by all taps that use it. Whether a block touches the left or right edge of the grid is
+ * a compile-time constant, so loads beyond the edge are omitted without a branch. */
 
 INLINE void short_rows_block(const int edges, const int C, real *out, ptrdiff_t out_col,
                              const real *start, ptrdiff_t start_col, const real *k, ptrdiff_t k_row,
@@ -47,7 +47,7 @@ INLINE void short_rows_block(const int edges, const int C, real *out, ptrdiff_t 
     {NULL, NULL, NULL, NULL, short_rows_##edges##_4, short_rows_##edges##_5, \
      short_rows_##edges##_6, short_rows_##edges##_7, short_rows_##edges##_8}
 
-/* Sixteen vector registers and fused products are what makes it worth its code. */
+/* Without fused multiply-adds it would not be faster than tiles. */
 #if FUSED && !defined(REAL_IS_DOUBLE)
 SHORT_ROWS_OF(0) SHORT_ROWS_OF(1) SHORT_ROWS_OF(2) SHORT_ROWS_OF(3)
 #define SHORT_ROWS_TABLE \

@@ -1,5 +1,5 @@
-/* simd_names - what is compiled for float and for double has the same name in the code and another
- * one for the linker. */
+/* simd_names - gives functions that are compiled for float and for double different linker names;
+ * the code uses one name for both. */
 #ifndef SSM2D_SIMD_SIMD_NAMES_H
 #define SSM2D_SIMD_SIMD_NAMES_H
 

@@ -14,7 +14,7 @@ enum { CORRELATE_MAX_A = 4, CORRELATE_MAX_C = 8 };
 /* acc[a*acc_a + c] += sum over r < rows, t < n of x[r*x_row + t - c] * y[r*y_row + a*y_a + t]; a <
  * A, c < C. Distances are in elements; acc steps by `lanes` per c, x and y per t. x is read from
  * -(C-1) to n-1 in each row. With x a kernel and y the cells of A images it is a convolution; with
- * x cells and y output gradients, the kernel's. */
+ * x cells and y output gradients, it gives the gradient of the kernel. */
 typedef void correlate_fn(real *acc, ptrdiff_t acc_a, const real *x, ptrdiff_t x_row, const real *y,
                           ptrdiff_t y_row, ptrdiff_t y_a, int rows, int n);
 
@@ -31,7 +31,7 @@ typedef void short_rows_fn(real *out, ptrdiff_t out_col, const real *start, ptrd
  * their vectors, tile v at tile + v*vector_step; lanes past the last channel become 0. */
 typedef void gather_fn(real *tile, size_t vector_step, const real *src, size_t cells,
                        ptrdiff_t cell_stride, ptrdiff_t lane_stride, int channels);
-/* The other way: dst gets (add 0) or is increased by (add 1) the tiles. */
+/* The inverse: copies tiles to dst (add 0) or adds them to it (add 1). */
 typedef void scatter_fn(real *dst, const real *tile, size_t vector_step, size_t cells,
                         ptrdiff_t cell_stride, ptrdiff_t lane_stride, int channels, int add);
 
@@ -39,9 +39,8 @@ typedef void scatter_fn(real *dst, const real *tile, size_t vector_step, size_t 
  * with zeros to `width`, a multiple of lanes. Complex numbers are split: width real parts, then
  * width imaginary ones. "W" is width (complex: twice).
  *
- * coef: [COEFS][W], see enum. c: [2][W], c1 and c2. Gradients have the layout of what they are the
- * gradient of. Kernel rows: state [width / lanes][cols][2][lanes] (complex: [2][2][lanes]), h and v
- * of each cell. */
+ * coef: [COEFS][W], see enum. c: [2][W], c1 and c2. A gradient has the layout of its array. Kernel
+ * rows: state [width / lanes][cols][2][lanes] (complex: [2][2][lanes]), h and v of each cell. */
 enum coef { RHO, SIGMA, TAU, PHI, PSI, CHI, E_H, E_V, COEFS };
 
 typedef struct state_functions {
@@ -58,15 +57,15 @@ typedef struct state_functions {
      * dbefore, that of row i-1 (not touched when i = 0), and to dcoef. */
     void (*kernel_row_back)(real *dbefore, real *dcoef, real *dnow, const real *now,
                             const real *before, const real *coef, int i, int cols, int width);
-    /* One row of the recurrence. row: states as above, q and Q, made those of the next row. u, y:
+    /* One row of the recurrence. row: states as above, q and Q; advanced to the next row. u, y:
      * cols elements at `stride` (negative to run from right to left); y is added to. sums:
      * [cols][lanes] scratch. */
     void (*scan_row)(real *y, ptrdiff_t y_stride, const real *u, ptrdiff_t u_stride, real *row,
                      const real *coef, const real *c, real centre, real border, int cols, int width,
                      real *sums);
-    /* The adjoint of that row. row: q and Q as they were before it; left: states, scratch;
-     * drow: states, the gradient of the next row's q and Q, made that of this row's. du is
-     * added to unless NULL. */
+    /* The adjoint of that row. row: q and Q before the row; left: scratch for states; drow: the
+     * gradient of the next row's q and Q, replaced by that of this row's. du is added to unless
+     * NULL. */
     void (*scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *dc, real *dcentre,
                           const real *dy, ptrdiff_t dy_stride, const real *u, ptrdiff_t u_stride,
                           const real *row, real *drow, const real *coef, const real *c, real centre,
@@ -74,8 +73,8 @@ typedef struct state_functions {
 } state_functions;
 
 /* Convolutions along one axis of a tile, with as many taps to either side as the axis is long. A
- * line is what is convolved, with n positions; lines and positions are so many elements apart. Taps
- * step by `lanes`. Blocks of A lines follow each other. */
+ * line has n positions and is convolved as a whole; strides of lines and positions are in elements.
+ * Taps are `lanes` elements apart. Blocks of A lines follow each other. */
 typedef struct axis_functions {
     /* out[a][c] = sum over t < n of taps[t - c] * in[a][t], a < A * blocks, c < C; with `scale`, a
      * vector, accumulates scale * previous out[a][c]. */
@@ -96,7 +95,7 @@ typedef struct axis_functions {
 
 /* Moving averages: h[k] = q*h[k-1] + u[k] for each of some states, z[k] += sum over states of
  * c*h[k]. q, c and their gradients: [states][lanes]. Tokens are `step` elements apart, negative to
- * run backwards. The i-th function takes 4 << i states; NULL where registers would not do. */
+ * run backwards. Function i handles 4 << i states; NULL where there are too few registers. */
 enum { EMA_SCANS = 3, EMA_BACKS = 2, EMA_MIN_STATES = 4, EMA_MAX_STATES = 16 };
 
 typedef struct ema_functions {
@@ -106,7 +105,7 @@ typedef struct ema_functions {
     void (*back[EMA_BACKS])(real *du, const real *dz, const real *u, ptrdiff_t step, size_t tokens,
                             const real *q, const real *c, real *dq, real *dc, size_t keep,
                             real *scratch);
-    /* Of n vectors: y = SiLU(z), dz = dy * slope of SiLU at z, y = factor * x. y may be z. */
+    /* On n vectors: y = SiLU(z), dz = dy * SiLU'(z), y = factor * x. y may be z. */
     void (*activate)(real *y, const real *z, size_t n);
     void (*activate_back)(real *dz, const real *dy, const real *z, size_t n);
     void (*scale)(real *y, const real *x, const real *factor, size_t n);
@@ -114,9 +113,9 @@ typedef struct ema_functions {
 
 typedef struct simd_table {
     int lanes;
-    /* [A][C]; NULL where registers would not do */
+    /* [A][C]; NULL where there are too few registers */
     correlate_fn *correlate[CORRELATE_MAX_A + 1][CORRELATE_MAX_C + 1];
-    /* [edges][C], from SHORT_MIN_C columns on; NULL: this instruction set has none */
+    /* [edges][C], C >= SHORT_MIN_C; NULL: not compiled for this instruction set */
     short_rows_fn *short_rows[SHORT_EDGES][SHORT_MAX_C + 1];
     gather_fn *gather;
     scatter_fn *scatter;

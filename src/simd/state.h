@@ -36,7 +36,7 @@ INLINE NUM F(mac_adjoint)(NUM sum, NUM a, NUM b)
     return (NUM){mul_add(a.im, b.im, mul_add(a.re, b.re, sum.re)),
                  sub_mul(mul_add(a.re, b.im, sum.im), a.im, b.re)};
 }
-/* sum + a*s for a real s, and its adjoint of a */
+/* sum + a*s for a real s; also its adjoint with respect to a */
 INLINE NUM F(mac_scalar)(NUM sum, NUM a, real s)
 {
     return (NUM){mul_add(a.re, all(s), sum.re), mul_add(a.im, all(s), sum.im)};
@@ -79,8 +79,9 @@ INLINE vec F(mac_re_adjoint)(vec sum, NUM a, NUM b) { return mul_add(a, b, sum);
 #define WIDE                ((size_t)width * (COMPLEX + 1)) /* W of simd_table.h */
 #define COEF(name)          F(get)(coef + name * WIDE + v, width)
 #define ADD_TO(where, what) F(put)((where) + v, width, F(plus)(F(get)((where) + v, width), what))
-/* States of a row: [width / LANES][cols][2][W of a vector]. A vector of coordinates has all its
- * columns side by side, so that a pass over them reads whole cache lines of its own alone. */
+/* States of a row: [width / LANES][cols][2][W of a vector]. All columns of one vector of
+ * coordinates are contiguous, so that a pass over them reads no cache line that another vector
+ * uses. */
 #define STATE_OF(rows, j, which)                                                                   \
     ((rows)                                                                                        \
      + (2 * ((size_t)(v / LANES) * (size_t)cols + (size_t)(j)) + (which))                          \
@@ -229,7 +230,7 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
     for (int v = 0; v < width; v += LANES) {
         NUM rho = COEF(RHO), sigma = COEF(SIGMA), tau = COEF(TAU), e_h = COEF(E_H);
         NUM r = F(zero)(), P = F(zero)();
-        for (int j = 0; j < cols; j++) { /* the states that move right, once more */
+        for (int j = 0; j < cols; j++) { /* recompute the states that move right */
             F(put)(H_OF(left, j), LANES, r);
             F(put)(V_OF(left, j), LANES, P);
             P = F(times_plus)(sigma, P, tau,
@@ -241,7 +242,7 @@ static void F(scan_row_back)(real *du, ptrdiff_t du_stride, real *dcoef, real *d
         NUM drho = F(zero)(), dsigma = F(zero)(), dtau = F(zero)(), dphi = F(zero)(),
             dpsi = F(zero)(), dchi = F(zero)();
         NUM de_h = F(zero)(), de_v = F(zero)(), dc1 = F(zero)(), dc2 = F(zero)();
-        NUM dr = F(zero)(), dP = F(zero)(); /* of the states after column j */
+        NUM dr = F(zero)(), dP = F(zero)(); /* gradients of the states after column j */
         for (int j = cols - 1; j >= 0; j--) {
             real in = u[j * u_stride], out = dy[j * dy_stride];
             NUM q = F(get)(H_OF(row, j), LANES), Q = F(get)(V_OF(row, j), LANES);

@@ -1,7 +1,7 @@
-/* tile - moving channels between strided arrays and tiles of whole vectors.
+/* tile - copies channels between strided arrays and tiles of whole vectors.
  *
- * Channels next to each other: all vectors of a cell are moved together, so that memory is read in
- * long pieces. Cells next to each other (channel-first arrays): squares of LANES channels x LANES
+ * If channels are contiguous, all vectors of a cell are copied together, so that memory is accessed
+ * in long runs. If cells are contiguous (channel-first arrays), squares of LANES channels x LANES
  * cells are transposed in registers. */
 
 #define FIRST_HALVES_2   0, 2
@@ -59,8 +59,7 @@ INLINE void transpose(vec row[LANES])
     }
 }
 
-/* Whole squares of a channel-first array; returns how many cells of how many channels they
- * cover. */
+/* The cells and channels of a channel-first array that whole squares cover. */
 typedef struct covered {
     size_t cells;
     int channels;

@@ -1,8 +1,8 @@
-/* vecmath - exp and erf of a vector, masks, and vectors that are not full.
+/* vecmath - exp and erf of a vector, masks, and partially filled vectors.
  *
- * erf, and exp of doubles, are those of glibc's libmvec where there is one (HAVE_LIBMVEC; the layer
- * library does without). exp of floats is written out here: it is the inner loop of attention, and
- * a call would have to save registers. */
+ * erf, and exp of doubles, come from glibc's libmvec if available (HAVE_LIBMVEC; the layer library
+ * does not use it). exp of floats is implemented here: it is the inner loop of attention, and a
+ * call would have to save registers. */
 #include <math.h>
 
 typedef __typeof__((vec){0} < (vec){0}) mask;
@@ -40,9 +40,9 @@ INLINE vec vec_erf(vec x)
 /* vec_exp is for |x| <= FAR only: callers clamp. */
 #if !defined(REAL_IS_DOUBLE)
 
-/* exp(x) = 2^n exp(r), n whole, |r| <= log(2)/2: exp(r) by its series, whose last terms are bent to
- * spread the error; within 1.5 units in the last place. Adding 1.5 * 2^23 rounds to whole numbers,
- * and leaves n in the lowest bits. NaN stays NaN. */
+/* exp(x) = 2^n exp(r), n whole, |r| <= log(2)/2: exp(r) by its series, with the last coefficients
+ * adjusted to spread the error; within 1.5 units in the last place. Adding 1.5 * 2^23 rounds to an
+ * integer and leaves n in the lowest bits. NaN stays NaN. */
 INLINE vec vec_exp(vec x)
 {
     const real rounder = 0x1.8p23f;
@@ -126,8 +126,8 @@ INLINE real largest_lane(vec v)
     return out[0];
 }
 
-/* exp(-FAR) is negligible beside 1, yet not subnormal, for which libmvec would take a slow
- * way. NaN stays NaN. */
+/* exp(-FAR) is negligible compared to 1 but not subnormal, where libmvec would be slow. NaN stays
+ * NaN. */
 #define FAR ((real)(sizeof(real) == sizeof(float) ? 80 : 700))
 
 INLINE vec not_below(vec x, real low) { return larger(all(low), x); }

@@ -1,9 +1,10 @@
-/* vector - the vector type of a body: LANES elements, by the vector extension of gcc and clang.
+/* vector - the vector type of SIMD bodies: LANES elements, with the vector extension of gcc and
+ * clang.
  *
- * Bodies are compiled with -ffp-contract=off and say where a product and a sum are rounded once:
- * mul_add and the like. Left to the compiler, which products it fuses depends on its version and on
- * what surrounds them, so that a row of a matrix product had other bits in a block of one row than
- * in one of six, and results depended on the number of threads. */
+ * Bodies are compiled with -ffp-contract=off and request fused multiply-adds explicitly, with
+ * mul_add and the like. If the compiler chose, its choice would depend on its version and on the
+ * surrounding code: a row of a matrix product would have different bits in a block of one row than
+ * in a block of six, and results would depend on the number of threads. */
 #include <stddef.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -38,9 +39,9 @@ INLINE vec all(real x) { return x - (vec){0}; }
 #define X86(name) _mm512_##name##_pd
 #endif
 
-/* mul_add: a*b + c, mul_sub: a*b - c, sub_mul: c - a*b of vectors, and mul_add_1 of scalars.
- * Rounded once, everywhere, where the instruction set has fused instructions; else twice,
- * everywhere: fma of libm would take a hundred times as long. */
+/* mul_add: a*b + c, mul_sub: a*b - c, sub_mul: c - a*b of vectors, and mul_add_1 of scalars. All
+ * are rounded once if the instruction set has fused instructions, else all are rounded twice:
+ * libm's fma would take a hundred times as long. */
 #if defined(__x86_64__) && (LANE_BYTES < 64 ? defined(__FMA__) : defined(__AVX512F__))
 #define FUSED 1
 INLINE vec mul_add(vec a, vec b, vec c) { return X86(fmadd)(a, b, c); }
@@ -74,7 +75,7 @@ INLINE real mul_add_1(real a, real b, real c)
 #endif
 }
 
-/* The sum over lanes, halving, so that it takes log2(LANES) steps. */
+/* The sum over lanes by halving, in log2(LANES) steps. */
 INLINE real sum_lanes(vec v)
 {
     real out[LANES];

@@ -1,5 +1,6 @@
-/* attributes - each image has, or has not, each of several attributes. Outputs are logits, one per
- * attribute; a target is 1 for each attribute that the image has and else 0, then smoothed:
+/* attributes - multi-label classification: each image has any subset of several attributes. Outputs
+ * are logits, one per attribute; a target is 1 for each attribute that the image has, else 0, then
+ * smoothed:
  *
  *     (1 - e) t + e / 2 */
 #include "core/arith.h"
@@ -86,7 +87,8 @@ static int table_to_json(const task_detail *d, const char *const *names, cJSON *
 
 /* ---- predictions ----------------------------------------------------------------------------- */
 
-/* The attributes that the image has, unless a number was given. */
+/* Number of attributes to print: `top`, or by default all with a probability of at least one
+ * half. */
 static int shown(const task_prediction *p)
 {
     int count = 0;
@@ -147,7 +149,7 @@ static const char *const sections[] = {"classes", "wrong", NULL};
 
 const task task_attributes = {
     .name = "attributes",
-    .help = "which of several attributes each image has",
+    .help = "any of several attributes for each image (multi-label classification)",
     .accepts = suits,
     .suits = suits,
     .outputs = outputs_of,

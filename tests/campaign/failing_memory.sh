@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # failing_memory.sh TOOL MAKE_SMALL_DATA FAILING_TOOL [EVERY] - one allocation after another fails
-# (each EVERY-th: 67, or 1 with LONG=1 in the environment), in every command. The tool must say so
-# in one line with exit code 1, free everything, and leave nothing half written; a run then ends
-# with the weights that it would have had.
+# (each EVERY-th: 67, or 1 with LONG=1 in the environment), in every command. The tool must
+# report it in one line with exit code 1, free everything, and leave no partial files; a run then
+# ends with the weights that it would have had.
 set -euo pipefail
 tool=$1 make_data=$2 every=${4:-$([ -n "${LONG:-}" ] && echo 1 || echo 67)}
 tests=$(cd "$(dirname "$0")/.." && pwd)
@@ -10,7 +10,7 @@ model=$tests/golden-models/05_vit_ssm2d_attn
 failing=("$3")
 . "$tests/campaign/campaign.sh"
 
-# A command that lists all models builds every one of them: thousands of allocations that are alike.
+# A command that lists all models builds every one of them: thousands of similar allocations.
 # A bench measures times, so that what it prints differs.
 fail_many() {
     local step=$1 k
@@ -22,7 +22,7 @@ fail_many() {
 }
 
 make_runs
-# What is read ahead and then not wanted may fail.
+# Data that are read ahead and then not needed may fail to be read.
 fail_train
 fail_resume
 fail_printed eval whole --json --threads 1

@@ -2,7 +2,7 @@
 # kill.sh TOOL MAKE_SMALL_DATA [N [SEED]] - N runs (10; with LONG=1 in the environment 100) of
 # `ssm2d train`, each killed at random moments and resumed until it ends. Each must end with the
 # weights of a run that was not killed, and leave nothing in its folder but the files of a run.
-# Every other run does without nameless temporary files, as on systems that have none.
+# Every other run does not use unnamed temporary files, as on systems without them.
 set -euo pipefail
 tool=$1 make_data=$2 rounds=${3:-$([ -n "${LONG:-}" ] && echo 100 || echo 10)}
 RANDOM=${4:-1}

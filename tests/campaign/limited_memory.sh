@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # limited_memory.sh TOOL MAKE_SMALL_DATA [STEP] - training and a bench under limits of the address
 # space (ulimit -v), from the least with which the tool starts to one with which every command
-# succeeds, in steps of STEP kilobytes (2500, or 100 with LONG=1 in the environment). Libraries are
-# out of memory as well then: oneDNN, which compiles code, OpenMP's, and those that read and draw.
+# succeeds, in steps of STEP kilobytes (2500, or 100 with LONG=1 in the environment). Libraries run
+# out of memory as well: oneDNN, which compiles code, OpenMP, and those that read images and draw.
 # The tool must end with the result that it has without a limit, or with one line and exit code 1;
 # a run that failed can then be resumed, or begun again, and ends with the same weights.
 set -euo pipefail
@@ -34,7 +34,7 @@ limited() {
     esac
 }
 
-# The least limit with which the tool starts: the loader of programs speaks below it.
+# The smallest limit with which the tool starts; below it the dynamic loader prints an error.
 find_start() {
     start=30000
     until (ulimit -v $start && exec "$tool" version) > /dev/null 2>&1; do

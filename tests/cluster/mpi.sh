@@ -17,7 +17,7 @@ if ! command -v $launcher > /dev/null || ! [ -e "$module" ]; then
 fi
 
 work=$(mktemp -d)
-# What a test that fails has started, and nothing else, ends with it.
+# Ends the processes that a failing test has started, and no others.
 clean_up() {
     local p
     [ -z "${job:-}" ] || kill $job 2> /dev/null || true
@@ -130,8 +130,8 @@ process_of() {
     done
 }
 
-# none_left WORDS: no process of a run is there any more, and no keeper of one; those that were
-# killed may take a moment
+# none_left WORDS: no process or keeper of a run exists any more; killed ones may take a moment to
+# disappear
 none_left() {
     local i
     for i in $(seq 50); do
@@ -141,7 +141,7 @@ none_left() {
     give_up "processes are left: $(processes_of "$1")"
 }
 
-# wait_for FILE: until it is there
+# wait_for FILE: waits until it exists
 wait_for() {
     local i
     for i in $(seq 600); do
@@ -151,7 +151,7 @@ wait_for() {
     give_up "$1 does not come"
 }
 
-# wait_step RUN N: until the run has made N steps
+# wait_step RUN N: waits until the run has made N steps
 wait_step() {
     local i
     for i in $(seq 3000); do
@@ -200,7 +200,7 @@ bits() {
     same alone together22
 }
 
-# Slices that are no power of two, and BatchNorm, whose moments are the mean over slices.
+# A number of slices that is not a power of two, and BatchNorm, whose moments are means over slices.
 other_slices() {
     local lra=(--data data --batch 12 --epochs 1 --log-every 1 --model mega-lra --set depth=1
         --set dim=8 --set v=8 --set z=8 --set ffn=8 --threads 1 --slices 6)
@@ -212,7 +212,7 @@ other_slices() {
     same twelve1 twelve4
 }
 
-# Without --slices a process by itself takes the batch as a whole, as ever.
+# Without --slices a single process does not cut the batch.
 one_slice() {
     alone train "${settings[@]}" --out whole
     alone train "${settings[@]}" --slices 1 --out slice
@@ -249,8 +249,8 @@ resume() {
     same alone resumed
 }
 
-# One that alone is told to stop abandons its part of a step, of which the others have done theirs:
-# nothing of that step is left, neither in weights nor in the moments of norms.
+# A single process that is told to stop abandons its part of a step, which the others have finished:
+# the step has no effect, neither on weights nor on the moments of norms.
 told_alone() {
     local norms=(--data data --model mega-lra --batch 16 --epochs 60 --log-every 1 --set depth=2
         --set dim=16 --set v=16 --set z=8 --set ffn=16 --threads 1) try victim
@@ -271,8 +271,8 @@ told_alone() {
     done
 }
 
-# A process that is killed ends the job and is named, whichever it is; the checkpoint is whole, and
-# the run goes on from it to the same bits.
+# Any process that is killed ends the job and is named; the checkpoint is complete, and the run
+# resumes from it to the same bits.
 killed() {
     local victim
     alone train "${settings[@]}" --epochs 150 --save-every 7 --slices 8 --out alone
@@ -294,7 +294,7 @@ killed() {
     none_left 'out first'
 }
 
-# All processes may be stopped for as long as one likes; a single one is given up.
+# All processes may be stopped for any time; a single stopped process times out.
 silent() {
     local victim steps
     export SSM2D_MPI_TIMEOUT=10 # MPI has to start in this time, too
@@ -327,8 +327,8 @@ not_started() {
     none_left 'eval run'
 }
 
-# A rank that never starts MPI is named, whether it is another program or has ended; one that is
-# slow is waited for, also below a shell.
+# A rank that never starts MPI is named, whether it is another program or has ended; a slow one does
+# not time out, also if a shell starts it.
 never_starts() {
     alone train "${settings[@]}" --epochs 1 --out run
     export SSM2D_MPI_TIMEOUT=5

@@ -65,7 +65,7 @@ static void exchange(cluster *c, void *user)
     cluster_leave(c);
 }
 
-static void exchanges(void **state)
+static void messages_arrive_in_any_number_of_processes(void **state)
 {
     (void)state;
     for (int size = 1; size <= THREAD_RANKS; size++) in_threads(size, exchange, NULL);
@@ -102,7 +102,7 @@ static void other_words(cluster *c, void *user)
     cluster_leave(c);
 }
 
-static void disagreements(void **state)
+static void differing_processes_fail_with_one_error(void **state)
 {
     (void)state;
     for (int size = 2; size <= THREAD_RANKS; size++) in_threads(size, disagree, NULL);
@@ -147,7 +147,7 @@ static void reduce(cluster *c, void *user)
     cluster_leave(c);
 }
 
-static void reductions(void **state)
+static void reductions_sum_in_tree_order(void **state)
 {
     (void)state;
     rng r = rng_seed(3);
@@ -157,7 +157,7 @@ static void reductions(void **state)
 }
 
 /* A subtree per process, and the tree over these, is the tree over all slices. */
-static void slice_trees(void **state)
+static void subtrees_combine_to_the_tree_of_all_slices(void **state)
 {
     enum { MOST = 96 };
     double values[MOST], parts[MOST];
@@ -208,7 +208,7 @@ static void expect(const char *const *variables, const char *name, int rank, int
 
 #define ENVIRONMENT(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void launchers(void **state)
+static void launchers_are_recognised_by_their_variables(void **state)
 {
     (void)state;
     expect(ENVIRONMENT("HOME", "/"), NULL, 0, 0, 0);
@@ -259,12 +259,12 @@ static int given_up(const board *b, int seconds, char *line, size_t size)
     return 0;
 }
 
-static void watchdogs(void **state)
+static void watchdog_names_the_blocking_process(void **state)
 {
     char line[256];
     board *b = make_board();
     (void)state;
-    /* nobody here is to blame: the one that the chain of waiting leads to, with more patience */
+    /* no process here blocks: after a longer wait, the end of the chain of waiting is named */
     assert_int_equal(given_up(b, 30, line, sizeof line), 14);
     assert_string_equal(line,
                         "rank 2 (there, process 102) has not answered for 10 seconds: the job "
@@ -282,23 +282,23 @@ static void watchdogs(void **state)
     assert_string_equal(line,
                         "rank 1 (here, process 101) has not answered for 10 seconds, as it is "
                         "stopped: the job ends");
-    /* whoever is stopped has all the time it wants, and so have its partners on other machines */
+    /* a stopped process never times out, nor do its partners on other machines */
     states[0] = PROCESS_STOPPED;
     assert_int_equal(given_up(b, 3000, line, sizeof line), 0);
     states[0] = states[1] = PROCESS_RUNS;
     /* a process that computes does not wait, however long */
     place_leave(&b->places[0]);
     assert_int_equal(given_up(b, 3000, line, sizeof line), 0);
-    /* waiting for nobody in particular, all here do */
+    /* all processes here wait for no rank in particular */
     place_enter(&b->places[0], -1);
     assert_int_equal(given_up(b, 30, line, sizeof line), 14);
     assert_string_equal(line, "rank 0 has waited for others for 10 seconds: the job ends");
     free(b);
 }
 
-/* Time in which the watchdog itself did not run does not count, nor what was before something
- * came. */
-static void patience(void **state)
+/* Time during which the watchdog itself did not run does not count, nor time before the last
+ * message. */
+static void stopped_time_is_not_counted_as_waiting(void **state)
 {
     char line[256];
     board *b = make_board();
@@ -317,7 +317,7 @@ static void patience(void **state)
 }
 
 /* A process of this machine, as the system sees it. */
-static void process_states(void **state)
+static void process_states_come_from_the_system(void **state)
 {
     (void)state;
     assert_int_equal(process_state_of((long)getpid()), PROCESS_RUNS);
@@ -325,7 +325,7 @@ static void process_states(void **state)
 }
 
 /* A board is found by its file, and only with its size; one of several reports an abort. */
-static void boards(void **state)
+static void board_is_found_by_file_and_size(void **state)
 {
     int fd;
     board *b = board_create(3, &fd);
@@ -341,15 +341,15 @@ static void boards(void **state)
     assert_int_equal(again->places[2].partner, 1);
     assert_true(abort_claim(&b->abort_flag));
     assert_false(abort_claim(&again->abort_flag));
-    assert_false(abort_wait(&again->abort_flag, 0.01)); /* claimed, and never said */
+    assert_false(abort_wait(&again->abort_flag, 0.01)); /* claimed, but never reported */
     abort_reported(&b->abort_flag);
-    assert_false(abort_wait(&again->abort_flag, 1000)); /* said: returns at once */
+    assert_false(abort_wait(&again->abort_flag, 1000)); /* reported: returns at once */
     board_close(again, 3);
     board_close(b, 3);
     close(fd);
     board_ticket *t = board_ticket_create();
     assert_non_null(t);
-    assert_true(abort_wait(&t->abort_flag, 0.01)); /* nobody else says it */
+    assert_true(abort_wait(&t->abort_flag, 0.01)); /* no other process reports it */
 }
 
 /* A process shows whom it waits for while it does, and only then. */
@@ -367,7 +367,7 @@ static void show_waiting(cluster *c, void *user)
     cluster_leave(c);
 }
 
-static void waiting(void **state)
+static void waiting_processes_show_it_on_the_board(void **state)
 {
     (void)state;
     in_threads(4, show_waiting, NULL);
@@ -376,11 +376,16 @@ static void waiting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exchanges),  cmocka_unit_test(disagreements),
-        cmocka_unit_test(reductions), cmocka_unit_test(slice_trees),
-        cmocka_unit_test(launchers),  cmocka_unit_test(watchdogs),
-        cmocka_unit_test(patience),   cmocka_unit_test(process_states),
-        cmocka_unit_test(boards),     cmocka_unit_test(waiting),
+        cmocka_unit_test(messages_arrive_in_any_number_of_processes),
+        cmocka_unit_test(differing_processes_fail_with_one_error),
+        cmocka_unit_test(reductions_sum_in_tree_order),
+        cmocka_unit_test(subtrees_combine_to_the_tree_of_all_slices),
+        cmocka_unit_test(launchers_are_recognised_by_their_variables),
+        cmocka_unit_test(watchdog_names_the_blocking_process),
+        cmocka_unit_test(stopped_time_is_not_counted_as_waiting),
+        cmocka_unit_test(process_states_come_from_the_system),
+        cmocka_unit_test(board_is_found_by_file_and_size),
+        cmocka_unit_test(waiting_processes_show_it_on_the_board),
     };
     ssm2d_context_options o = ssm2d_context_options_default();
     o.threads = 1;

@@ -1,4 +1,4 @@
-"""Does what the section ONNX of docs/deploy.md says, as it is written: commands of the tool in a
+"""Runs the section ONNX of docs/deploy.md as it is written: commands of the tool in a
 folder with runs/demo, and the program in Python, for which a module stands in that has the two
 functions it calls, on ONNX Runtime's C interface or NumPy."""
 import contextlib

@@ -1,6 +1,6 @@
 #!/bin/sh
-# export_check.sh TOOL TEST_EXPORT MODEL_NUMBERS MAKE_SMALL_DATA - what exported files compute; see
-# export_check.py. PYTHON3 says which Python. SKIPPED without python3-numpy and python3-onnx.
+# export_check.sh TOOL TEST_EXPORT MODEL_NUMBERS MAKE_SMALL_DATA - runs exported files; see
+# export_check.py. PYTHON3 selects the Python. SKIPPED without python3-numpy and python3-onnx.
 set -eu
 python=${PYTHON3:-/usr/bin/python3}
 here=$(cd "$(dirname "$0")" && pwd)

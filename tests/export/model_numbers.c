@@ -32,8 +32,8 @@ static weights *model_in(const char *path, model_config *c)
     return w;
 }
 
-/* How far numbers of an array are moved: weights of a product by what keeps sums of the size of
- * one. */
+/* By how much elements of an array are perturbed: weights of a product by an amount that keeps sums
+ * of the size of one. */
 static double deviation_of(const param_array *a)
 {
     size_t inputs = 1;

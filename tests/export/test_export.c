@@ -32,7 +32,7 @@ static const struct {
 #undef OP
 };
 
-/* Some operators act in training alone and are not in a graph for inference. */
+/* Some operators act only in training and do not occur in inference graphs. */
 static int is_in(const graph *g, const char *name)
 {
     for (int i = 0; i < g->node_count; i++)
@@ -79,7 +79,7 @@ static void save_numbers(trial *t, const char *name, int variant)
     free(out);
 }
 
-static void test_every_operator(void **state)
+static void test_every_operator_is_exported_or_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -102,7 +102,7 @@ static void test_every_operator(void **state)
     }
 }
 
-/* A graph for training has nodes that act on random numbers, and BatchNorm by batches. */
+/* A training graph has nodes that draw random numbers, and BatchNorm with batch statistics. */
 static void test_training_is_refused(void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_operator),
+        cmocka_unit_test(test_every_operator_is_exported_or_refused),
         cmocka_unit_test(test_training_is_refused),
     };
     folder = argc > 1 ? argv[1] : NULL;

@@ -1,9 +1,9 @@
-/* fuzz - what the targets share. A target includes this header and defines fuzz_one, which gives
- * its reader one input and checks the outcome with REQUIRE.
+/* fuzz - code that all targets share. A target includes this header and defines fuzz_one, which
+ * gives its reader one input and checks the outcome with REQUIRE.
  *
  * Every input is read twice: once with memory, and once with one allocation that fails, chosen by
- * the input's bytes. Nothing may be asked for beyond FUZZ_MEMORY at once; a target whose reader may
- * ask for more, and is told that there is none, defines FUZZ_MAY_ASK_FOR_MORE. */
+ * the input's bytes. No single allocation may exceed FUZZ_MEMORY; a target whose reader may request
+ * more, which then fails, defines FUZZ_MAY_ASK_FOR_MORE. */
 #ifndef SSM2D_TESTS_FUZZ_H
 #define SSM2D_TESTS_FUZZ_H
 
@@ -26,14 +26,14 @@ enum { FUZZ_MEMORY = 64 << 20, FUZZ_FAILURES = 24 };
 #define REQUIRE(what)                                                                              \
     do {                                                                                           \
         if (!(what)) {                                                                             \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                     \
+            fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #what);               \
             abort();                                                                               \
         }                                                                                          \
     } while (0)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static size_t fuzz_largest;     /* the most that was asked for at once */
+static size_t fuzz_largest;     /* the largest single allocation */
 static unsigned fuzz_countdown; /* the allocation that fails, counted from 1; 0: none */
 
 static void *fuzz_allocate(size_t bytes, void *user)

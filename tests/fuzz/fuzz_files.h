@@ -1,4 +1,4 @@
-/* fuzz_files - a folder in memory for readers that take paths. It is made when first asked for, and
+/* fuzz_files - a folder in memory for readers that take paths. It is created at its first use, and
  * removed when the program ends. */
 #ifndef SSM2D_TESTS_FUZZ_FILES_H
 #define SSM2D_TESTS_FUZZ_FILES_H

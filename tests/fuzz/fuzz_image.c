@@ -7,7 +7,7 @@
 
 enum { MAX_PIXELS = 1 << 22, MAX_ROWS = 3000 };
 
-/* A frame header of a JPEG that is honest about many pixels only takes time. */
+/* A JPEG whose frame header truthfully declares many pixels only takes time. */
 static int large_jpeg(const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i + 9 <= size; i++)

@@ -1,5 +1,5 @@
-/* fuzz_input - an input that stands for several things: bytes, and parts with their lengths before
- * them. What is missing at the end is zero or empty, so that every input means something.
+/* fuzz_input - an input that holds several values: bytes, and parts preceded by their lengths them.
+ * What is missing at the end is zero or empty, so that every input means something.
  *
  * seeds.c writes the same with fuzz_add_part. */
 #ifndef SSM2D_TESTS_FUZZ_INPUT_H

@@ -23,7 +23,7 @@ static void check_round_trip(const train_settings *s)
     REQUIRE(!train_settings_default(&again, &error));
     const int open = !s->model.image[0] || !s->model.channels || !s->model.outputs;
     ssm2d_status status = train_settings_from_json(&again, "b.json", parsed, &error);
-    /* what is still open is written as 0, which nobody may give */
+    /* settings that are still open are written as 0, which is not a valid value */
     int same = 0;
     REQUIRE(status || !train_settings_same(s, &again, &same, &error));
     REQUIRE(status ? open : !open && same);

@@ -54,7 +54,7 @@ static void change(safetensors_item *item, unsigned what, unsigned value)
     }
 }
 
-/* Whether the numbers of an array are there to be written. */
+/* Whether all elements of an array have been read. */
 static int fits(const safetensors_item *item)
 {
     size_t bytes = safetensors_type_size(item->type);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # nightly.sh [TARGET..] - runs fuzz targets, all by default, for SECONDS_EACH seconds each (600),
-# JOBS at a time (all processors), and prints a table. Ends with an error when one failed.
+# JOBS at a time (all processors), and prints a table. Fails if one of them failed.
 #
-# The corpus is kept in CORPUS (build/fuzz/tests/fuzz/corpus), so that each night goes on from the
-# last. An input that failed is left in build/fuzz/tests/fuzz/failed: once mended, it goes to
+# The corpus is kept in CORPUS (build/fuzz/tests/fuzz/corpus), so that each night continues from the
+# last. A failing input is left in build/fuzz/tests/fuzz/failed: once fixed, move it to
 # tests/fuzz/found/TARGET, where the tests of every build replay it.
 set -uo pipefail
 cd "$(dirname "$0")/../.."

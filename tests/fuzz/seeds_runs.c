@@ -70,7 +70,7 @@ static void seed_checkpoint(void)
     }
 }
 
-/* The file of a small model, after the two bytes that fuzz_weights.c wants. */
+/* The file of a small model, after the two bytes that fuzz_weights.c expects. */
 static void seed_file_of_weights(int number)
 {
     static const char *const settings[][2] = {{"image", "4x4"}, {"channels", "1"}, {"classes", "2"},

@@ -80,7 +80,7 @@ static ssm2d_status load(const char *prefix, const ssm2d_layer *layer, ssm2d_typ
                                : ssm2d_params_load_double(path, prefix, layer, params, &error);
 }
 
-static void test_round_trip(void **state)
+static void test_saved_parameters_load_unchanged(void **state)
 {
     (void)state;
     static const char *const prefixes[] = {NULL, "", "blocks.0.mixer"};
@@ -100,7 +100,7 @@ static void test_round_trip(void **state)
                     || load(prefixes[i], layer, (ssm2d_type)type, again))
                     fail_msg("%s", error.line);
                 assert_memory_equal(params, again, bytes);
-                /* as the other type: the same numbers, rounded */
+                /* loaded as the other type: the same values, rounded */
                 const ssm2d_type other = type == SSM2D_FLOAT ? SSM2D_DOUBLE : SSM2D_FLOAT;
                 void *expected = params_of(layer, other, &others), *converted = malloc(others);
                 assert_int_equal(load(prefixes[i], layer, other, converted), SSM2D_OK);
@@ -110,8 +110,8 @@ static void test_round_trip(void **state)
             }
 }
 
-/* The caller's rounding changes no bit of numbers that are made shorter. */
-static void test_rounding(void **state)
+/* The caller's rounding mode does not affect the conversion to a narrower type. */
+static void test_rounding_mode_changes_no_bit(void **state)
 {
     (void)state;
     static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
@@ -134,7 +134,7 @@ static void test_rounding(void **state)
     ssm2d_layer_destroy(layer);
 }
 
-static void test_refused(void **state)
+static void test_bad_files_are_refused(void **state)
 {
     (void)state;
     ssm2d_layer *layer = layer_of("ssm2d", "channels=24");
@@ -148,7 +148,7 @@ static void test_refused(void **state)
     assert_int_equal(save("x", layer, SSM2D_FLOAT, params), SSM2D_OK);
     assert_line(load("y", layer, SSM2D_FLOAT, again), "y.A");
     assert_line(load(NULL, layer, SSM2D_FLOAT, again), "no array x.");
-    /* norm: of the same shapes; initial values are no matter of the layer that was saved */
+    /* another norm has the same shapes; settings of initial values are not compared */
     static const char *const others[][3] = {{"ssm2d", "channels=24 norm=half", "norm"},
                                             {"ssm2d", "channels=32", "channels"},
                                             {"s4nd", "channels=24", "kind"},
@@ -181,9 +181,9 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_rounding, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_refused, setup, teardown)};
+        cmocka_unit_test_setup_teardown(test_saved_parameters_load_unchanged, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rounding_mode_changes_no_bit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bad_files_are_refused, setup, teardown)};
     if (ssm2d_context_create(NULL, &context, &error)) return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ssm2d_context_destroy(context);

@@ -120,7 +120,7 @@ static void check_logits(const ssm2d_model *m, const model_case *c)
     free(images), free(logits), free(again);
 }
 
-static void test_golden(void **state)
+static void test_logits_equal_golden_ones(void **state)
 {
     (void)state;
     for (int i = 0; i < MODEL_CASES; i++) {
@@ -149,7 +149,7 @@ static float *expected_tokens(const model_case *c, const float *images, int bloc
     return out;
 }
 
-static void test_features(void **state)
+static void test_features_have_shape_and_values_of_every_block(void **state)
 {
     (void)state;
     for (int i = 0; i < MODEL_CASES; i++) {
@@ -195,7 +195,7 @@ static const float *weight(const model_case *c, const char *name)
 
 /* The features after the last block of a ViT are what its head reads: LayerNorm of the class token,
  * then the linear layer give the golden logits. */
-static void test_head_of_features(void **state)
+static void test_head_applied_to_features_gives_logits(void **state)
 {
     (void)state;
     model_case c = model_case_read(context, "01_vit");
@@ -244,7 +244,7 @@ static ssm2d_model *open_run(const char *run, ssm2d_model_weights which)
     return m;
 }
 
-static void test_run(void **state)
+static void test_run_opens_with_last_and_best_weights(void **state)
 {
     (void)state;
     ssm2d_model *last = open_run(GOLDEN_RUN, SSM2D_MODEL_LAST);
@@ -284,7 +284,7 @@ static void test_run(void **state)
 }
 
 /* A run of attributes: the sigmoid of each, and a task that says so. */
-static void test_binary(void **state)
+static void test_attributes_have_sigmoid_probabilities(void **state)
 {
     (void)state;
     ssm2d_model *m;
@@ -306,7 +306,7 @@ static void test_binary(void **state)
 }
 
 /* Another image size: as weights that were resized for it. */
-static void test_other_size(void **state)
+static void test_other_image_size_uses_resized_weights(void **state)
 {
     (void)state;
     model_case c = model_case_read(context, "05_vit_ssm2d_attn");
@@ -351,7 +351,7 @@ static void put_png(const char *path, const test_image *image)
     assert_int_equal(image_finish(writer, &error), SSM2D_OK);
 }
 
-/* What the loader of `ssm2d eval` makes of an image file. */
+/* The image as the loader of `ssm2d eval` prepares it. */
 static void evaluate_file(const char *path, const ssm2d_model_preparation *prepare, int rows,
                           int cols, int channels, float *out)
 {
@@ -427,7 +427,7 @@ static void check_pixels(const ssm2d_model *m, ssm2d_model_preparation prepare)
     free(expected);
 }
 
-static void test_pixels(void **state)
+static void test_pixels_are_prepared_as_in_evaluation(void **state)
 {
     (void)state;
     ssm2d_model *grey = open_run(GOLDEN_RUN, SSM2D_MODEL_LAST);
@@ -448,8 +448,8 @@ static void test_pixels(void **state)
     model_case_free(&c);
 }
 
-/* Images that were prepared are those that a run takes; the rest of the batch stays. */
-static void test_prepared_run(void **state)
+/* A run uses the prepared images; the rest of the batch stays unchanged. */
+static void test_run_uses_prepared_images(void **state)
 {
     (void)state;
     ssm2d_model *m = open_run(GOLDEN_RUN, SSM2D_MODEL_LAST);
@@ -473,7 +473,7 @@ static void test_prepared_run(void **state)
 
 /* ---- the tool is a client of the same code --------------------------------------------------- */
 
-/* The number behind the n-th "probability": of what predict has printed. */
+/* The value of the n-th "probability": in the output of predict. */
 static double printed_probability(const char *text, int n)
 {
     const char *at = text;
@@ -485,9 +485,9 @@ static double printed_probability(const char *text, int n)
     return strtod(at, NULL);
 }
 
-/* predict and the example say the same of a picture. cJSON prints 15 digits where these are within
- * an epsilon of the number. */
-static void test_predict(void **state)
+/* predict and the example print the same for a picture. cJSON prints 15 digits where these are
+ * within an epsilon of the number. */
+static void test_predict_and_example_agree(void **state)
 {
     (void)state;
     enum { ROWS = 13, COLS = 29 };
@@ -529,13 +529,13 @@ static void test_predict(void **state)
     assert_non_null(strstr(tool.err, "not the folder of a run"));
     shell_run("\"" CLASSIFY "\" \"" GOLDEN_RUN "\" \"$FOLDER/a.png\"");
     assert_int_equal(tool.code, 1);
-    assert_non_null(strstr(tool.err, "no binary PPM"));
+    assert_non_null(strstr(tool.err, "not a binary PPM"));
     ssm2d_session_destroy(p);
     ssm2d_model_close(m);
 }
 
 /* The library reads config.json, the tool train.json as well: both must mean one model. */
-static void test_two_models(void **state)
+static void test_contradictory_files_of_a_run_are_refused(void **state)
 {
     (void)state;
     copy_folder(GOLDEN_RUN, in_folder("run"));
@@ -551,7 +551,7 @@ static void test_two_models(void **state)
 }
 
 /* `ssm2d run` writes the logits that the library computes, to the bit. */
-static void test_tool_run(void **state)
+static void test_tool_writes_the_logits_of_the_library(void **state)
 {
     (void)state;
     static const char *const cases[] = {"07_vit_ssm2d_block", "18_swin_rect", "15_mega_ema"};
@@ -587,17 +587,23 @@ static void test_tool_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_features),
-        cmocka_unit_test(test_head_of_features),
-        cmocka_unit_test_setup_teardown(test_run, folder_setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_binary, folder_setup, folder_teardown),
-        cmocka_unit_test(test_other_size),
-        cmocka_unit_test_setup_teardown(test_pixels, folder_setup, folder_teardown),
-        cmocka_unit_test(test_prepared_run),
-        cmocka_unit_test_setup_teardown(test_predict, folder_setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_two_models, folder_setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_tool_run, folder_setup, folder_teardown),
+        cmocka_unit_test(test_logits_equal_golden_ones),
+        cmocka_unit_test(test_features_have_shape_and_values_of_every_block),
+        cmocka_unit_test(test_head_applied_to_features_gives_logits),
+        cmocka_unit_test_setup_teardown(test_run_opens_with_last_and_best_weights, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_attributes_have_sigmoid_probabilities, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test(test_other_image_size_uses_resized_weights),
+        cmocka_unit_test_setup_teardown(test_pixels_are_prepared_as_in_evaluation, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test(test_run_uses_prepared_images),
+        cmocka_unit_test_setup_teardown(test_predict_and_example_agree, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_contradictory_files_of_a_run_are_refused, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_tool_writes_the_logits_of_the_library, folder_setup,
+                                        folder_teardown),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

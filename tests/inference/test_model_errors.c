@@ -1,5 +1,5 @@
 /* libssm2d_model refuses, each time in one line that names what is wrong: folders and files from
- * strangers, sizes without end, wrong use, and want of memory, after which nothing is lost. */
+ * strangers, huge sizes, wrong use, and out of memory, after which nothing leaks. */
 #include "session_helpers.h"
 #include "tool/tool_run.h"
 
@@ -43,7 +43,7 @@ static void assert_folder_refused(const char *part)
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
-static void test_missing(void **state)
+static void test_missing_files_are_named(void **state)
 {
     (void)state;
     static const char *const files[][2] = {{"train.json", "not the folder of a run"},
@@ -80,7 +80,7 @@ static void test_missing(void **state)
     }
 }
 
-static void test_edited(void **state)
+static void test_bad_values_in_files_are_named(void **state)
 {
     (void)state;
     static const struct edit {
@@ -139,7 +139,7 @@ static void spoil_weights(size_t from_end, const void *bytes, size_t size)
     free(text);
 }
 
-static void test_weights(void **state)
+static void test_damaged_weights_are_refused(void **state)
 {
     (void)state;
     const float bad[] = {NAN, INFINITY};
@@ -163,8 +163,8 @@ static void test_weights(void **state)
     assert_folder_refused("is a checkpoint");
 }
 
-/* Weights of a model without mixers are no trained weights of one with them. */
-static void test_files(void **state)
+/* Weights of a model without mixers are refused for a model with mixers. */
+static void test_weights_without_mixers_are_refused(void **state)
 {
     (void)state;
     ssm2d_model *m;
@@ -223,7 +223,7 @@ static void give(void *memory, void *user)
     free(memory);
 }
 
-static void test_options(void **state)
+static void test_bad_model_options_are_refused(void **state)
 {
     (void)state;
     ssm2d_model *m;
@@ -249,7 +249,7 @@ static void assert_plan_refused(const ssm2d_model *m, const ssm2d_session_option
     assert_null(p);
 }
 
-static void test_plans(void **state)
+static void test_bad_session_options_are_refused(void **state)
 {
     (void)state;
     ssm2d_model *m = good_model();
@@ -299,7 +299,7 @@ static void test_plans(void **state)
     assert_plan_refused(m, &o, "model_preparation.size");
     assert_plan_refused(NULL, &good, "model=NULL");
     assert_line(ssm2d_session_create(m, &good, NULL, &error), "session=NULL");
-    /* what a plan has taken is enough for it */
+    /* the reported bytes are sufficient */
     assert_int_equal(ssm2d_session_create(m, &good, &p, &error), SSM2D_OK);
     o = good, o.max_bytes = 4 * ssm2d_session_bytes(p);
     ssm2d_session_destroy(p);
@@ -308,7 +308,7 @@ static void test_plans(void **state)
     ssm2d_model_close(m);
 }
 
-static void test_images(void **state)
+static void test_bad_images_are_refused(void **state)
 {
     (void)state;
     ssm2d_model *m = good_model();
@@ -358,7 +358,8 @@ static void test_images(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* All that takes memory, with one allocation that fails. Returns whether all went well. */
+/* Calls everything that allocates, with one failing allocation. Returns whether all calls
+ * succeeded. */
 static int use_all(long fail_at, int features)
 {
     static uint8_t pixels[40 * 50];
@@ -400,7 +401,7 @@ static int use_all(long fail_at, int features)
     return !status;
 }
 
-static void test_memory(void **state)
+static void test_any_allocation_may_fail(void **state)
 {
     (void)state;
     for (int features = 0; features < 2; features++) {
@@ -414,9 +415,13 @@ static void test_memory(void **state)
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_setup, folder_teardown)
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_missing),       IN_FOLDER(test_edited),         IN_FOLDER(test_weights),
-        IN_FOLDER(test_files),         cmocka_unit_test(test_options), cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_images), cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {IN_FOLDER(test_missing_files_are_named),
+                                       IN_FOLDER(test_bad_values_in_files_are_named),
+                                       IN_FOLDER(test_damaged_weights_are_refused),
+                                       IN_FOLDER(test_weights_without_mixers_are_refused),
+                                       cmocka_unit_test(test_bad_model_options_are_refused),
+                                       cmocka_unit_test(test_bad_session_options_are_refused),
+                                       cmocka_unit_test(test_bad_images_are_refused),
+                                       cmocka_unit_test(test_any_allocation_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The caller's floating-point mode: whatever it is, when a model is opened, planned and run, the
+/* The caller's floating-point mode: in any mode in which a model is opened, planned and run, the
  * results have the same bits, nothing traps, and the mode is as before afterwards. */
 #define _GNU_SOURCE /* for float_modes.h */
 #include "session_helpers.h"
@@ -47,7 +47,7 @@ static int classify(const char *name, const mode *m, const uint8_t *pixels, cons
     return good;
 }
 
-static void test_modes(void **state)
+static void test_float_mode_changes_no_bit(void **state)
 {
     (void)state;
     static const char *const cases[] = {"04_deit", "13_swin_ssm2d", "16_mega_ssm2d"};
@@ -73,6 +73,6 @@ static void test_modes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_modes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_float_mode_changes_no_bit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

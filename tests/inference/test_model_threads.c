@@ -60,7 +60,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void test_shared(void **state)
+static void test_threads_share_one_model(void **state)
 {
     (void)state;
     static const char *const cases[] = {"04_deit", "13_swin_ssm2d", "16_mega_ssm2d"};
@@ -99,6 +99,6 @@ static void test_shared(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shared)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_share_one_model)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static void kinds(void **state)
+static void processor_kinds_come_from_cpuinfo(void **state)
 {
     (void)state;
     char kind[GUARD_KIND];
@@ -28,7 +28,7 @@ static void kinds(void **state)
     assert_true(strlen(kind) < GUARD_KIND);
 }
 
-static void comes_back(void **state)
+static void written_ratios_read_back_unchanged(void **state)
 {
     (void)state;
     char path[512];
@@ -51,7 +51,7 @@ static void comes_back(void **state)
     assert_null(guard_find(&back, "shar"));
 }
 
-static void worse(void **state)
+static void worse_respects_the_direction_of_a_ratio(void **state)
 {
     (void)state;
     const guard_ratio time = {"t", 2, 0.05, 0}, share = {"s", 0.5, 0.05, 1};
@@ -61,7 +61,7 @@ static void worse(void **state)
     assert_true(guard_worse(&share, 0.6) < 1);
 }
 
-static void bad_files(void **state)
+static void bad_files_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -106,7 +106,9 @@ static void bad_files(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(comes_back),
-                                       cmocka_unit_test(worse), cmocka_unit_test(bad_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(processor_kinds_come_from_cpuinfo),
+                                       cmocka_unit_test(written_ratios_read_back_unchanged),
+                                       cmocka_unit_test(worse_respects_the_direction_of_a_ratio),
+                                       cmocka_unit_test(bad_files_are_refused)};
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

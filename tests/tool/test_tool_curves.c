@@ -23,7 +23,7 @@ static void test_curves_of_runs_are_drawn(void **state)
     TOOL("curves", in_folder("run"), "-o", in_folder("c.pdf"), "--no-title");
     assert_done();
     TOOL("curves", in_folder("none"), "-o", in_folder("d.png"));
-    assert_refused(1, "curves", "none: is not the folder of a run: there is nothing of this name");
+    assert_refused(1, "curves", "none: is not the folder of a run: it does not exist");
     TOOL("curves", in_folder("run"), "-o", in_folder("d.gif"));
     assert_refused(2, "curves", "must end in .png, .svg or .pdf");
     /* several runs, by the ends of their names; and quantities of one */
@@ -71,7 +71,7 @@ static unsigned height_of(const char *name)
     return height;
 }
 
-/* A line below says what the training loss has in it, where there is a training loss and there is
+/* A note below says what the training loss includes, if there is a training loss and there is
  * something in it. */
 static void test_note_says_what_the_training_loss_includes(void **state)
 {

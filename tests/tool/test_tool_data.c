@@ -60,7 +60,7 @@ static void applies_an_operation(void **state)
     }
 }
 
-static void resizes(void **state)
+static void resize_gives_requested_size(void **state)
 {
     (void)state;
     static picture out;
@@ -84,7 +84,7 @@ static void says_when_a_value_is_not_used(void **state)
     assert_non_null(strstr(tool.err, "equalize has no value"));
 }
 
-static void refuses_what_is_wrong(void **state)
+static void refuses_bad_values(void **state)
 {
     (void)state;
     static const struct {
@@ -145,8 +145,8 @@ static void measures_the_loader(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(applies_an_operation), TEST(resizes),
-                                       TEST(says_when_a_value_is_not_used),
-                                       TEST(refuses_what_is_wrong), TEST(measures_the_loader)};
+    const struct CMUnitTest tests[] = {
+        TEST(applies_an_operation), TEST(resize_gives_requested_size),
+        TEST(says_when_a_value_is_not_used), TEST(refuses_bad_values), TEST(measures_the_loader)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

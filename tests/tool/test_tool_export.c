@@ -1,5 +1,5 @@
-/* ssm2d export: what it refuses and says, and that nothing is replaced unasked. What the files
- * compute is checked by tests/export. */
+/* ssm2d export: its refusals and messages, and that nothing is replaced without a request. What the
+ * files compute is checked by tests/export. */
 #include "tool_run.h"
 
 #include <sys/stat.h>
@@ -64,7 +64,7 @@ static void test_build_without_onnx_says_so(void **state)
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-/* What takes minutes is announced; what does not is silent. */
+/* Exports that take minutes are announced; others are silent. */
 static void test_long_exports_are_announced(void **state)
 {
     (void)state;
@@ -83,7 +83,7 @@ static void test_bad_models_are_refused(void **state)
     assert_refused(1, "export", "is not the folder of a run");
     copy_folder(GOLDEN_RUN, in_folder("run"));
     EXPORT(in_folder("run"), "-o", in_folder("a.onnx"), "--features", "99");
-    assert_refused(1, "export", "there is no block 99: the model has blocks 1 to");
+    assert_refused(1, "export", "features=99: the model has blocks 1 to");
     EXPORT(in_folder("run"), "-o", in_folder("a.onnx"), "--image-size", "9x8");
     assert_refused(1, "export", "9 x 8 cannot be cut");
     assert_int_equal(unlink(in_folder("run/model.safetensors")), 0);
@@ -99,7 +99,7 @@ static void test_bad_models_are_refused(void **state)
     EXPORT("--config", config, "--weights", GOLDEN_MODELS "/01_vit/weights.safetensors", "-o",
            in_folder("a.onnx"));
     assert_refused(1, "export", "has no arrays of the mixer ssm2d");
-    /* a bias for so many pairs of tokens fits no file */
+    /* a bias for this many pairs of tokens does not fit a file */
     EXPORT("--config", GOLDEN_MODELS "/14_mega/config.json", "--weights",
            GOLDEN_MODELS "/14_mega/weights.safetensors", "-o", in_folder("a.onnx"), "--image-size",
            "1024x1024");
@@ -119,7 +119,7 @@ static void test_output_is_replaced_whole_or_kept(void **state)
     assert_non_null(strstr(tool.out, " for 4 images of "));
     assert_true(size_of(out) > 100000);
 
-    /* nothing of the user's is replaced, whatever it is */
+    /* no file of the user is replaced */
     put_text(out, "mine");
     EXPORT_FILES("-o", out);
     assert_refused(1, "export", "exists already: --force replaces it");
@@ -146,7 +146,7 @@ static void test_output_is_replaced_whole_or_kept(void **state)
     assert_refused(2, "export", "a.pt: the name must end in .onnx");
 }
 
-/* The same model gives the same bytes, whatever the number of threads. */
+/* The same model gives the same bytes for any number of threads. */
 static void test_bytes_do_not_depend_on_threads(void **state)
 {
     (void)state;

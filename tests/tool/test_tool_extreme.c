@@ -59,7 +59,7 @@ static void fill_images(const char *path, size_t batch, float value)
     free(x);
 }
 
-/* Either a refusal in one line, or success and nothing but finite numbers in what was printed. */
+/* Either a refusal in one line, or success and only finite values in the output. */
 static void assert_defined(const char *name)
 {
     if (tool.code) {
@@ -95,7 +95,7 @@ static void assert_probabilities(void)
          in_folder("run/model.safetensors"), "--input", in_folder("x.npy"), "--out",               \
          in_folder("y.npy"), __VA_ARGS__)
 
-/* Weights of a head that are finite and give logits that are not. */
+/* Finite weights of a head that give logits that are not finite. */
 static void test_overflowing_logits_are_reported(void **state)
 {
     (void)state;

@@ -43,7 +43,7 @@ static void assert_same_pictures(const char *a, const char *b)
     free(bytes_b);
 }
 
-static void test_trail_streamed_as_in_memory(void **state)
+static void test_trail_has_same_bytes_streamed_and_in_memory(void **state)
 {
     (void)state;
     static const char *const angles[] = {"0", "30", "45", "90", "120", "180"};
@@ -60,7 +60,7 @@ static void test_trail_streamed_as_in_memory(void **state)
     }
 }
 
-static void test_config_streamed_as_in_memory(void **state)
+static void test_config_has_same_bytes_streamed_and_in_memory(void **state)
 {
     (void)state;
     static const char *const configs[] = {
@@ -83,9 +83,9 @@ static void test_config_streamed_as_in_memory(void **state)
     }
 }
 
-/* Where the light of one white pixel goes: only to the side the angle says; and what is even stays
- * as it is. */
-static void test_trail_does_what_it_says(void **state)
+/* One white pixel spreads only in the direction of the angle; and what is uniform stays as it
+ * is. */
+static void test_trail_goes_in_the_given_direction(void **state)
 {
     (void)state;
     enum { SIDE = 41, MIDDLE = 20 };
@@ -175,9 +175,8 @@ static uint16_t *read_deep(const char *path, image_info *info)
     return samples;
 }
 
-/* The trail is as transparent as what it comes from, and has its colour: transparent pixels leave
- * none behind. */
-static void test_deep_trail(void **state)
+/* The trail has the transparency and colour of its origin: transparent pixels leave none behind. */
+static void test_trail_keeps_depth_and_alpha(void **state)
 {
     (void)state;
     for (int channels = 2; channels <= 4; channels += 2)
@@ -201,8 +200,8 @@ static void test_deep_trail(void **state)
         }
 }
 
-/* Other layers leave alpha as it is, row by row and in memory; a JPEG is laid over white. */
-static void test_deep_layer(void **state)
+/* Other layers keep alpha, row by row and in memory; in a JPEG pixels are blended over white. */
+static void test_layers_keep_depth_and_alpha(void **state)
 {
     (void)state;
     image_info info, again;
@@ -232,7 +231,7 @@ static void test_deep_layer(void **state)
 }
 
 /* Through pipes, as through files. */
-static void test_standard_streams(void **state)
+static void test_pipes_give_the_same_as_files(void **state)
 {
     (void)state;
     char line[2048];
@@ -255,7 +254,7 @@ static void test_standard_streams(void **state)
 }
 
 /* A picture of too many pixels is refused by its header. */
-static void test_max_pixels(void **state)
+static void test_too_many_pixels_are_refused(void **state)
 {
     (void)state;
     put_picture(in_folder("in.png"), 20, 30, 1);
@@ -265,7 +264,7 @@ static void test_max_pixels(void **state)
     assert_done();
 }
 
-static void test_seed_and_init(void **state)
+static void test_seed_and_init_choose_the_parameters(void **state)
 {
     (void)state;
     put_picture(in_folder("in.png"), 20, 20, 3);
@@ -282,7 +281,7 @@ static void test_seed_and_init(void **state)
 static void test_memory_does_not_depend_on_height(void **state)
 {
     (void)state;
-    enum { COLS = 300 }; /* 30000 rows are 27 MB even as bytes, and 288 MB as the layer's numbers */
+    enum { COLS = 300 }; /* 30000 rows are 27 MB even as bytes, and 288 MB as the layer's input */
     put_picture(in_folder("low.png"), 300, COLS, 3);
     put_picture(in_folder("high.png"), 30000, COLS, 3);
     TOOL("filter", in_folder("low.png"), "-o", in_folder("a.png"));
@@ -294,7 +293,7 @@ static void test_memory_does_not_depend_on_height(void **state)
     assert_true(tool.peak_kib - low < 16 * 1024);
 }
 
-static void test_rows_below(void **state)
+static void test_directions_to_rows_below_need_in_memory(void **state)
 {
     (void)state;
     static const char *const configs[] = {"{}", "{\"directions\": 4}"};
@@ -320,7 +319,7 @@ static void test_rows_below(void **state)
     assert_done();
 }
 
-static void test_bad_input(void **state)
+static void test_bad_input_is_refused(void **state)
 {
     (void)state;
     size_t size;
@@ -346,8 +345,8 @@ static void test_bad_input(void **state)
     assert_int_equal(count_files(in_folder(".")), 5);
 }
 
-/* Without normalisation a state may grow without bound: that is said, and leaves nothing. */
-static void test_output_beyond_numbers(void **state)
+/* Without normalisation a state may grow without bound: that is an error, and no file is left. */
+static void test_output_that_is_not_finite_is_an_error(void **state)
 {
     (void)state;
     put_picture(in_folder("in.png"), 900, 900, 1);
@@ -362,7 +361,7 @@ static void test_output_beyond_numbers(void **state)
     assert_done();
 }
 
-static void test_unwritable(void **state)
+static void test_unwritable_output_is_an_error(void **state)
 {
     (void)state;
     put_picture(in_folder("in.png"), 8, 8, 3);
@@ -377,7 +376,7 @@ static void test_unwritable(void **state)
 }
 
 /* The picture may be replaced by its own result. */
-static void test_onto_itself(void **state)
+static void test_picture_may_be_replaced_by_its_result(void **state)
 {
     (void)state;
     put_picture(in_folder("in.png"), 30, 20, 3);
@@ -426,7 +425,7 @@ static int pdf_has(const char *pdf, size_t size, const char *text)
 }
 
 /* A PDF has the pixels of the PNG, without loss and without smoothing, grey or in colours. */
-static void test_pdf(void **state)
+static void test_pdf_has_the_pixels_of_the_png(void **state)
 {
     (void)state;
     image_info info;
@@ -455,7 +454,7 @@ static void test_pdf(void **state)
     assert_refused(2, "filter", "--quality is for JPEG");
 }
 
-static void test_usage(void **state)
+static void test_wrong_usage_is_refused(void **state)
 {
     (void)state;
     TOOL("filter", "x.png", "-o", "y.gif");
@@ -482,22 +481,22 @@ static void test_usage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_trail_streamed_as_in_memory),
-        TEST(test_config_streamed_as_in_memory),
-        TEST(test_trail_does_what_it_says),
-        TEST(test_seed_and_init),
-        TEST(test_deep_trail),
-        TEST(test_deep_layer),
-        TEST(test_standard_streams),
-        TEST(test_max_pixels),
+        TEST(test_trail_has_same_bytes_streamed_and_in_memory),
+        TEST(test_config_has_same_bytes_streamed_and_in_memory),
+        TEST(test_trail_goes_in_the_given_direction),
+        TEST(test_seed_and_init_choose_the_parameters),
+        TEST(test_trail_keeps_depth_and_alpha),
+        TEST(test_layers_keep_depth_and_alpha),
+        TEST(test_pipes_give_the_same_as_files),
+        TEST(test_too_many_pixels_are_refused),
         TEST(test_memory_does_not_depend_on_height),
-        TEST(test_rows_below),
-        TEST(test_bad_input),
-        TEST(test_output_beyond_numbers),
-        TEST(test_unwritable),
-        TEST(test_onto_itself),
-        TEST(test_pdf),
-        TEST(test_usage),
+        TEST(test_directions_to_rows_below_need_in_memory),
+        TEST(test_bad_input_is_refused),
+        TEST(test_output_that_is_not_finite_is_an_error),
+        TEST(test_unwritable_output_is_an_error),
+        TEST(test_picture_may_be_replaced_by_its_result),
+        TEST(test_pdf_has_the_pixels_of_the_png),
+        TEST(test_wrong_usage_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static void check(ssm2d_context *context, const char *run, const layer_of_run *l
     }
 }
 
-static void test_as_the_whole_layer(void **state)
+static void test_filter_equals_the_whole_layer(void **state)
 {
     (void)state;
     /* real, complex in both forms; C for each channel; directions that share their systems */
@@ -147,7 +147,7 @@ static void test_as_the_whole_layer(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_refusals(void **state)
+static void test_wrong_blocks_and_channels_are_refused(void **state)
 {
     (void)state;
     put_picture(in_folder("in.png"), 5, 6, 1);
@@ -177,6 +177,7 @@ static int setup(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_as_the_whole_layer), TEST(test_refusals)};
+    const struct CMUnitTest tests[] = {TEST(test_filter_equals_the_whole_layer),
+                                       TEST(test_wrong_blocks_and_channels_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

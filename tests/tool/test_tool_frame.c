@@ -98,7 +98,7 @@ static void test_help_command_prints_what_the_option_does(void **state)
     assert_refused(2, "", "unknown command hepl; did you mean help?");
 }
 
-/* An option that is a setting is answered with how to give it. */
+/* For an option that is a setting the error says how to give it. */
 static void test_option_that_is_a_setting_suggests_set(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static int count_options(const char *text)
     return count;
 }
 
-/* A command of many options shows those that people use, and all when it is asked. */
+/* The help of a command with many options shows the common ones, and all with --help=all. */
 static void test_long_help_has_every_option_in_a_group(void **state)
 {
     (void)state;

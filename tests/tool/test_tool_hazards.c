@@ -1,6 +1,6 @@
 /* Training in surroundings that are not friendly: pipes and links in the place of files, closed
  * streams, signals that are ignored, names with control characters, folders of somebody else. A
- * hang is a failure too: whatever may wait for ever runs under `timeout`. */
+ * hang is a failure too: commands that might block run under `timeout`. */
 #include "tool_run.h"
 
 #include "../train/small_data.h"
@@ -243,8 +243,8 @@ static void assert_plain(const char *text)
     }
 }
 
-/* Classes, files and folders named by somebody who wants to write to the terminal: an escape, a
- * newline, a bell, DEL, a C1 control; and bytes that are not UTF-8, which may pass. */
+/* Classes, files and folders with names that try to control the terminal: an escape, a newline, a
+ * bell, DEL, a C1 control; and bytes that are not UTF-8, which may pass. */
 #define EVIL "e\x1b[31m\nl\a\x7f\xc2\x9bm\xff"
 
 static void test_control_characters_in_names_are_escaped(void **state)

@@ -61,7 +61,7 @@ static void check_golden(const char *precision)
             if (short_tests() && (i + a + 1) % 4) continue; /* one algorithm for each case */
             TOOL("layer", folder, "--check", "--algo", algorithm, "--precision", precision);
             if (!strcmp(algorithm, "scan") && strstr(cases[i], "trunc")) {
-                assert_refused(1, "layer", "trunc"); /* a recurrence has no end */
+                assert_refused(1, "layer", "trunc"); /* a recurrence cannot truncate */
                 continue;
             }
             if (!strncmp(cases[i], "s4nd", 4) && !strcmp(algorithm, "scan")) {
@@ -77,19 +77,19 @@ static void check_golden(const char *precision)
     }
 }
 
-static void test_golden_double(void **state)
+static void test_golden_cases_pass_in_double(void **state)
 {
     (void)state;
     check_golden("double");
 }
 
-static void test_golden_float(void **state)
+static void test_golden_cases_pass_in_float(void **state)
 {
     (void)state;
     check_golden("float");
 }
 
-static void test_out(void **state)
+static void test_out_writes_every_array(void **state)
 {
     (void)state;
     ssm2d_context *context;
@@ -142,7 +142,7 @@ static void spoil_first(const char *path, uint8_t high, uint8_t next)
     free(bytes);
 }
 
-static void test_check_fails(void **state)
+static void test_check_fails_beyond_tolerance(void **state)
 {
     (void)state;
     copy_case();
@@ -171,7 +171,7 @@ static void assert_case_refused(const char *part)
     assert_int_equal(count_files(in_folder("out")), 0);
 }
 
-static void test_bad_config(void **state)
+static void test_bad_config_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -204,13 +204,13 @@ static void test_bad_config(void **state)
     free(good);
 }
 
-static void test_bad_baseline(void **state)
+static void test_bad_config_of_other_kinds_is_refused(void **state)
 {
     (void)state;
     static const struct {
         const char *folder, *old, *new, *line;
     } edits[] = {
-        {"s4nd_02_5x7", "\"d_state\": 8", "\"d_state\": 7", "d_state=7: use an even number"},
+        {"s4nd_02_5x7", "\"d_state\": 8", "\"d_state\": 7", "d_state=7: must be even"},
         {"s4nd_02_5x7", "\"d_state\": 8", "\"d_state\": 8, \"rate\": 0", "\"rate\" is 0"},
         {"s4nd_02_5x7", "\"n_ssm\": 2", "\"n_ssm\": 3", "log_dt.npy: the shape is (2, 2)"},
         {"s4nd_02_5x7", "\"L1\": 5", "\"L\": 5", "\"L1\" is missing"},
@@ -230,7 +230,7 @@ static void test_bad_baseline(void **state)
     }
 }
 
-static void test_missing(void **state)
+static void test_missing_files_are_named(void **state)
 {
     (void)state;
     TOOL("layer", in_folder("nowhere"), "--check");
@@ -249,7 +249,7 @@ static void test_missing(void **state)
     assert_case_refused("case.json");
 }
 
-static void test_short_file(void **state)
+static void test_truncated_arrays_are_refused(void **state)
 {
     (void)state;
     copy_case();
@@ -264,7 +264,7 @@ static void test_short_file(void **state)
     free(bytes);
 }
 
-static void test_wrong_shape(void **state)
+static void test_wrong_shapes_are_refused(void **state)
 {
     (void)state;
     copy_case();
@@ -276,7 +276,7 @@ static void test_wrong_shape(void **state)
     free(bytes);
 }
 
-static void test_not_a_number(void **state)
+static void test_nan_is_refused_unless_allowed(void **state)
 {
     (void)state;
     copy_case();
@@ -285,7 +285,7 @@ static void test_not_a_number(void **state)
     assert_non_null(strstr(tool.err, "nan"));
 }
 
-static void test_unwritable(void **state)
+static void test_unwritable_output_is_an_error(void **state)
 {
     (void)state;
     const char *good = GOLDEN "/05_real_5x3_d2_half";
@@ -296,7 +296,7 @@ static void test_unwritable(void **state)
     assert_refused(1, "layer", "file");
     TOOL("layer", good, "--out", "/proc/ssm2d");
     assert_refused(1, "layer", "/proc/ssm2d");
-    /* A result cannot take the place of a folder; what was being written is gone. */
+    /* a result cannot replace a folder; the temporary file is removed */
     assert_int_equal(mkdir(in_folder("out"), 0777), 0);
     assert_int_equal(mkdir(in_folder("out/K.npy"), 0777), 0);
     TOOL("layer", good, "--out", in_folder("out"));
@@ -304,7 +304,7 @@ static void test_unwritable(void **state)
     assert_int_equal(count_files(in_folder("out")), 0);
 }
 
-static void test_usage(void **state)
+static void test_wrong_usage_is_refused(void **state)
 {
     (void)state;
     TOOL("layer", GOLDEN "/05_real_5x3_d2_half");
@@ -318,10 +318,12 @@ static void test_usage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_golden_double), TEST(test_golden_float), TEST(test_out),
-        TEST(test_check_fails),   TEST(test_bad_config),   TEST(test_bad_baseline),
-        TEST(test_missing),       TEST(test_short_file),   TEST(test_wrong_shape),
-        TEST(test_not_a_number),  TEST(test_unwritable),   TEST(test_usage),
+        TEST(test_golden_cases_pass_in_double),   TEST(test_golden_cases_pass_in_float),
+        TEST(test_out_writes_every_array),        TEST(test_check_fails_beyond_tolerance),
+        TEST(test_bad_config_is_refused),         TEST(test_bad_config_of_other_kinds_is_refused),
+        TEST(test_missing_files_are_named),       TEST(test_truncated_arrays_are_refused),
+        TEST(test_wrong_shapes_are_refused),      TEST(test_nan_is_refused_unless_allowed),
+        TEST(test_unwritable_output_is_an_error), TEST(test_wrong_usage_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static ssm2d_error error;
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static void test_cells(void **state)
+static void test_equal_cells_are_merged(void **state)
 {
     (void)state;
     confusion_cell cells[] = {{3, 1, 2}, {0, 49999, 1}, {3, 1, 5}, {0, 2, 1}, {3, 0, 1}};
@@ -48,7 +48,7 @@ static const char **many_names(ssm2d_context *context)
 static const confusion_cell many_cells[] = {{1, 1, 3}, {46341, MANY - 1, 3}, {46341, 46341, 1}};
 enum { CELLS = sizeof many_cells / sizeof *many_cells };
 
-static void test_section(void **state)
+static void test_report_section_omits_large_matrix(void **state)
 {
     (void)state;
     ssm2d_context *context;
@@ -77,7 +77,7 @@ static void test_section(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_picture(void **state)
+static void test_matrix_of_many_classes_is_drawn(void **state)
 {
     (void)state;
     ssm2d_context *context;
@@ -116,7 +116,7 @@ static void put_classes(void)
     free(bytes);
 }
 
-static void test_tool(void **state)
+static void test_run_with_many_classes_is_evaluated_and_reported(void **state)
 {
     (void)state;
     size_t size;
@@ -154,9 +154,12 @@ static void test_tool(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cells),
-        cmocka_unit_test_setup_teardown(test_section, folder_setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_picture, folder_setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(test_tool, folder_setup, folder_teardown)};
+        cmocka_unit_test(test_equal_cells_are_merged),
+        cmocka_unit_test_setup_teardown(test_report_section_omits_large_matrix, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_matrix_of_many_classes_is_drawn, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_run_with_many_classes_is_evaluated_and_reported,
+                                        folder_setup, folder_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

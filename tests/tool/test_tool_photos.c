@@ -185,7 +185,7 @@ static void remembers_good_images(void **state)
     shell_run("cd \"$FOLDER/my photos/red\" && touch 02.png");
     shell_run(PHOTO_TRAIN "--epochs 1");
     assert_says(tool.err, "1 of 60 images cannot be read and is left out:\n");
-    /* a list that is damaged, or cannot be there, costs time alone */
+    /* a damaged or missing list costs only time */
     shell_run("for f in $FOLDER/.cache/ssm2d/*; do echo x > $f; done");
     shell_run(PHOTO_TRAIN "--epochs 1");
     assert_int_equal(tool.code, 0);
@@ -226,7 +226,7 @@ static void replaces_a_run_of_no_steps(void **state)
     shell_run(PHOTO_TRAIN "--epochs 2 --out run");
     assert_int_equal(tool.code, 0);
     assert_settings("run", (const char *const[]){"\"epochs\":\t2,", NULL});
-    /* a train.json of another program is none of ours */
+    /* a train.json of another program is not a run's */
     shell_run("mkdir $FOLDER/other && echo '{}' > $FOLDER/other/train.json");
     shell_run(PHOTO_TRAIN "--epochs 2 --out other");
     assert_refused(1, "train", "its train.json is not a run's");

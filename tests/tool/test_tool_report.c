@@ -132,11 +132,11 @@ static void assert_cell(const char *text, const char *table, const char *mark, i
     assert_string_equal(cell(text, table, mark, column), wanted);
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* One run: the table of runs has the numbers of metrics.jsonl, and those of the test are what
  * `ssm2d eval` prints, class by class. */
-static void test_one_run(void **state)
+static void test_one_run_has_its_metrics_and_evaluation(void **state)
 {
     (void)state;
     train(in_folder("one"), "ssm2d", "0");
@@ -186,7 +186,7 @@ static void test_one_run(void **state)
     assert_int_equal(count_of(text, "href=\"") - count_of(text, "href=\"#"), 1); /* of the icon */
     assert_has(text, "href=\"data:,\"");
     free(text);
-    /* the same runs give the same page, but for the times */
+    /* the same runs give the same page, except for the times */
     TOOL("report", in_folder("one"), "-o", in_folder("a.html"), "--no-measure", "--threads", "1");
     assert_done();
     TOOL("report", in_folder("one/"), "-o", in_folder("b.html"), "--no-measure", "--threads", "1");
@@ -249,7 +249,7 @@ static void assert_curves(const char *text, const char *const *names, const int 
 }
 
 /* Runs that differ by the seed alone are one setup, with mean and deviation of n - 1. */
-static void test_seeds(void **state)
+static void test_seeds_form_one_setup_with_deviation(void **state)
 {
     (void)state;
     double deviation;
@@ -307,7 +307,7 @@ static void test_seeds(void **state)
 
 /* Folders of ssm2d reproduce, whose names are lists of settings: what all say is left out, and
  * setups go by the settings in which they differ. */
-static void test_names_of_settings(void **state)
+static void test_common_settings_are_left_out_of_labels(void **state)
 {
     (void)state;
     train(in_folder("small+vit-mini+none+quick+seed=0"), "none", "0");
@@ -325,7 +325,7 @@ static void test_names_of_settings(void **state)
 }
 
 /* The best setup is one among those on the same data. */
-static void test_best_of_each(void **state)
+static void test_best_setup_is_chosen_per_data_set(void **state)
 {
     (void)state;
     shell_run("mkdir $FOLDER/other && cp $FOLDER/data/* $FOLDER/other");
@@ -357,8 +357,8 @@ static void test_best_of_each(void **state)
 
 static const char hostile[] = "</script><script>hacked=1</script><img src=x onerror=hacked=1>\"'&";
 
-/* Names of classes and folders are text and nothing else, whatever they are. */
-static void test_hostile_names(void **state)
+/* Names of classes and folders are only text, whatever characters they contain. */
+static void test_hostile_names_are_escaped(void **state)
 {
     (void)state;
     const char *run = in_folder("%s", "<svg onload=hacked=1>");
@@ -390,8 +390,8 @@ static void test_hostile_names(void **state)
     free(text);
 }
 
-/* Every character that means something, in both kinds of text. */
-static void test_escapes(void **state)
+/* Every special character, in HTML and in JSON. */
+static void test_every_special_character_is_escaped(void **state)
 {
     (void)state;
     html h;
@@ -424,7 +424,7 @@ static void test_escapes(void **state)
 
 /* ---- what is missing ------------------------------------------------------------------------- */
 
-static void test_missing(void **state)
+static void test_missing_files_are_reported_in_the_page(void **state)
 {
     (void)state;
     train(in_folder("one"), "ssm2d", "0");
@@ -484,7 +484,7 @@ static void test_missing(void **state)
     free(text);
 }
 
-static void test_refused(void **state)
+static void test_wrong_arguments_are_refused(void **state)
 {
     (void)state;
     train(in_folder("one"), "none", "0");
@@ -512,7 +512,7 @@ static void test_refused(void **state)
 }
 
 /* Every command that draws takes .png, .svg and .pdf by the name's ending. */
-static void test_figures(void **state)
+static void test_figures_are_written_in_three_formats(void **state)
 {
     (void)state;
     static const char *const endings[] = {"png", "svg", "pdf"};
@@ -539,7 +539,7 @@ static void test_figures(void **state)
 }
 
 /* A run of an earlier version. */
-static void test_old_run(void **state)
+static void test_run_of_earlier_version_is_reported(void **state)
 {
     (void)state;
     copy_folder(GOLDEN_RUN, in_folder("old"));
@@ -554,10 +554,15 @@ static void test_old_run(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, folder_teardown)
-    const struct CMUnitTest tests[] = {TEST(test_one_run),           TEST(test_seeds),
-                                       TEST(test_names_of_settings), TEST(test_best_of_each),
-                                       TEST(test_hostile_names),     TEST(test_escapes),
-                                       TEST(test_missing),           TEST(test_refused),
-                                       TEST(test_old_run),           TEST(test_figures)};
+    const struct CMUnitTest tests[] = {TEST(test_one_run_has_its_metrics_and_evaluation),
+                                       TEST(test_seeds_form_one_setup_with_deviation),
+                                       TEST(test_common_settings_are_left_out_of_labels),
+                                       TEST(test_best_setup_is_chosen_per_data_set),
+                                       TEST(test_hostile_names_are_escaped),
+                                       TEST(test_every_special_character_is_escaped),
+                                       TEST(test_missing_files_are_reported_in_the_page),
+                                       TEST(test_wrong_arguments_are_refused),
+                                       TEST(test_run_of_earlier_version_is_reported),
+                                       TEST(test_figures_are_written_in_three_formats)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

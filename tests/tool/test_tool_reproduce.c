@@ -127,7 +127,7 @@ static void test_tables_share_equal_runs(void **state)
     if (*tool.out) fail_msg("these settings have two names: %s", tool.out);
 }
 
-/* What would need data that are not there is no command. */
+/* Runs whose data are missing are comments, not commands. */
 static void test_dry_run_comments_out_missing_data(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void test_table_has_means_beside_the_paper(void **state)
     shell("$SSM2D reproduce table5 --out $FOLDER/o --seeds 1 --tables-only");
     assert_int_equal(count_of(tool.out, "smaller than in the paper"), 1); /* the notes */
     assert_says(tool.out, "10 of 10 runs are done.");
-    /* again: all is done; and the options are remembered, but for those of that mere look */
+    /* a second call has nothing to do; the options are remembered, except those of --tables-only */
     shell("$SSM2D reproduce table5 --out $FOLDER/o");
     assert_null(strstr(tool.out, "run 1/20:"));
     assert_says(tool.out, "20 runs, about 0:00 to go");
@@ -285,7 +285,7 @@ static void test_table_takes_options_of_others_in_its_folder(void **state)
     assert_int_equal(count_of(tool.out, "--epochs 1 --seed"), 2 * 8 - 2);
     shell("$SSM2D reproduce figure3 --out $FOLDER/o --scale small --dry-run");
     assert_int_equal(count_of(tool.out, "--epochs 15 --seed"), 3 * 8);
-    /* of tables that differ in their epochs the seeds alone */
+    /* from tables with different epochs only the seeds are taken */
     shell("cd $FOLDER/o && sed 's/\"epochs\":.*/\"epochs\": 4,/' table5.options.json > "
           "figure3.options.json && $SSM2D reproduce ablations --out . --dry-run");
     assert_true(count_of(tool.out, "--epochs 2 --seed 1 ") > 10);

@@ -45,7 +45,7 @@ static void test_two_processes_share_the_runs(void **state)
     shell("cd $FOLDER && cat first second | grep -c '^run [0-9]*/10: ' | grep -qx 10");
     shell("cd $FOLDER && grep -q '10 of 10 runs are done' first && "
           "grep -q '10 of 10 runs are done' second");
-    /* a run that another process holds is left alone */
+    /* a run that another process has locked is not touched */
     shell("cd $FOLDER && rm o/runs/*/result.json && for c in o/claims/*; do "
           "flock -n $c sleep 20 & done; sleep 0.5; "
           "$SSM2D reproduce table5 --out o --no-wait; code=$?; kill $(jobs -p); exit $code");
@@ -217,7 +217,7 @@ static void test_damaged_results_are_recreated(void **state)
     assert_says(tool.out, "0 of 10 runs are done.");
     assert_int_equal(count_of(tool.err, "; a call without --tables-only recreates it\n"), 10);
     shell("cd $FOLDER/o && rm runs/*/result.json && for d in runs/*/; do mkfifo $d/result.json; "
-          "done; $SSM2D reproduce table5 --out . --tables-only"); /* nobody waits for a pipe */
+          "done; $SSM2D reproduce table5 --out . --tables-only"); /* a pipe does not block */
     assert_says(tool.out, "0 of 10 runs are done.");
     shell("echo '{\"scale\": \"huge\"}' > $FOLDER/o/table5.options.json");
     TOOL("reproduce", "table5", "--out", in_folder("o"));

@@ -58,7 +58,7 @@ static const char *in_case(const char *file) { return in_folder("case%d/%s", cop
     TOOL("run", "--config", in_case("config.json"), "--weights", in_case("weights.safetensors"),   \
          "--input", in_case("x.npy"), "--out", in_folder("logits.npy"), __VA_ARGS__)
 
-static void test_golden(void **state)
+static void test_golden_logits_and_gradients_agree(void **state)
 {
     (void)state;
     for (int i = 0; i < MODEL_CASES; i++) {
@@ -87,7 +87,7 @@ static void test_golden(void **state)
 }
 
 /* The same bytes on any number of threads. */
-static void test_threads(void **state)
+static void test_threads_change_no_byte(void **state)
 {
     (void)state;
     static const char *const threads[] = {"1", "2", "4"};
@@ -111,8 +111,8 @@ static void test_threads(void **state)
     free(first);
 }
 
-/* More images than a step takes: each gets what it gets alone. */
-static void test_many(void **state)
+/* More images than fit one batch: each has the result that it has alone. */
+static void test_many_images_equal_single_ones(void **state)
 {
     (void)state;
     enum { MANY = 150 };
@@ -137,7 +137,7 @@ static void test_many(void **state)
 }
 
 /* Plain weights in a model with mixers, and at another image size. */
-static void test_other_models(void **state)
+static void test_plain_weights_fit_models_with_mixers_and_other_sizes(void **state)
 {
     (void)state;
     copy_case("01_vit");
@@ -172,7 +172,7 @@ static void assert_run_refused(const char *part)
     assert_int_equal(count_files(in_folder("g.safetensors")), 0);
 }
 
-static void test_usage(void **state)
+static void test_wrong_usage_is_refused(void **state)
 {
     (void)state;
     TOOL("run");
@@ -185,7 +185,7 @@ static void test_usage(void **state)
     assert_refused(2, "run", "did you mean --weights?");
     TOOL("run", "--config", "c", "--weights", "w", "--input", "x", "--out", "y", "--seed", "-1");
     assert_refused(2, "run", "--seed=-1");
-    /* what is read is not replaced, by whatever name */
+    /* input files are not replaced, under any of their names */
     put_text(in_folder("w"), "weights");
     shell_run("ln -s w $FOLDER/link");
     TOOL("run", "--config", "c", "--weights", in_folder("w"), "--input", "x", "--out",
@@ -200,7 +200,7 @@ static void test_usage(void **state)
     assert_refused(2, "models", "unexpected argument vit");
 }
 
-static void test_bad_config(void **state)
+static void test_bad_config_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -239,7 +239,7 @@ static void test_bad_config(void **state)
     assert_run_refused("/config.json");
     copy_case("09_vit_s4nd");
     edit_file(in_case("config.json"), "\"d_state\": 8", "\"d_state\": 7");
-    assert_run_refused("\"mixer\": d_state=7: use an even number");
+    assert_run_refused("\"mixer\": d_state=7: must be even");
 }
 
 static void put_npy(const char *name, npy_type type, int rank, const size_t *shape,
@@ -250,7 +250,7 @@ static void put_npy(const char *name, npy_type type, int rank, const size_t *sha
         fail_msg("%s", error.line);
 }
 
-static void test_bad_arrays(void **state)
+static void test_bad_arrays_are_refused(void **state)
 {
     (void)state;
     static float images[2 * 768];
@@ -283,7 +283,7 @@ static void test_bad_arrays(void **state)
     assert_run_refused("x.npy");
 }
 
-static void test_bad_weights(void **state)
+static void test_bad_weights_are_refused(void **state)
 {
     (void)state;
     copy_case("05_vit_ssm2d_attn");
@@ -293,7 +293,7 @@ static void test_bad_weights(void **state)
     assert_run_refused("weights.safetensors");
     put_file(in_case("weights.safetensors"), bytes, 100);
     assert_run_refused("weights.safetensors");
-    memset(bytes + size - 4, 0xff, 4); /* the last number is none */
+    memset(bytes + size - 4, 0xff, 4); /* the last element is NaN */
     put_file(in_case("weights.safetensors"), bytes, size);
     assert_run_refused("head.bias[9] is ");
     free(bytes);
@@ -301,7 +301,7 @@ static void test_bad_weights(void **state)
     assert_run_refused("weights.safetensors");
 }
 
-static void test_unwritable(void **state)
+static void test_unwritable_output_is_an_error(void **state)
 {
     (void)state;
     copy_case("05_vit_ssm2d_attn");
@@ -323,7 +323,7 @@ static void squeeze(char *text)
     *to = 0;
 }
 
-static void test_models(void **state)
+static void test_models_lists_parameter_counts(void **state)
 {
     (void)state;
     TOOL("models");
@@ -351,7 +351,7 @@ static void test_models(void **state)
 }
 
 /* What --keys --json says of each model is a configuration of that model. */
-static void test_models_keys_json(void **state)
+static void test_models_keys_json_is_a_configuration(void **state)
 {
     (void)state;
     ssm2d_error error;
@@ -389,7 +389,7 @@ static void test_models_keys_json(void **state)
     cJSON_Delete(root);
 }
 
-static void test_models_json(void **state)
+static void test_models_json_lists_every_model(void **state)
 {
     (void)state;
     ssm2d_error error;
@@ -427,10 +427,18 @@ static void test_models_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_golden),       TEST(test_threads),     TEST(test_many),
-        TEST(test_other_models), TEST(test_usage),       TEST(test_bad_config),
-        TEST(test_bad_arrays),   TEST(test_bad_weights), TEST(test_unwritable),
-        TEST(test_models),       TEST(test_models_json), TEST(test_models_keys_json),
+        TEST(test_golden_logits_and_gradients_agree),
+        TEST(test_threads_change_no_byte),
+        TEST(test_many_images_equal_single_ones),
+        TEST(test_plain_weights_fit_models_with_mixers_and_other_sizes),
+        TEST(test_wrong_usage_is_refused),
+        TEST(test_bad_config_is_refused),
+        TEST(test_bad_arrays_are_refused),
+        TEST(test_bad_weights_are_refused),
+        TEST(test_unwritable_output_is_an_error),
+        TEST(test_models_lists_parameter_counts),
+        TEST(test_models_json_lists_every_model),
+        TEST(test_models_keys_json_is_a_configuration),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

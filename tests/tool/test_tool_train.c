@@ -185,7 +185,7 @@ static void test_folders_with_other_files_are_not_touched(void **state)
     free(text);
     free(again);
     assert_int_equal(rename(in_folder("moved"), in_folder("data")), 0);
-    /* what is wrong with the new run leaves the old one alone; and it may begin with its weights */
+    /* an error in the new run keeps the old one; a new run may start from the old one's weights */
     TOOL("train", "--data", in_folder("none"), "--out", in_folder("run"), SMALL, "--overwrite");
     assert_refused(1, "train", "none");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=24",
@@ -361,7 +361,7 @@ static void test_eval_measures_a_run(void **state)
     assert_done();
     assert_true(accuracy_of(tool.out) > told - 1e-3 && accuracy_of(tool.out) < told + 1e-3);
     assert_null(strstr(tool.out, "top5")); /* of four classes */
-    /* whatever the size of batches, and the last one */
+    /* for any batch size, including a partial last batch */
     for (int batch = 1; batch <= 20; batch += 6) {
         char text[16];
         snprintf(text, sizeof text, "%d", batch);
@@ -558,7 +558,7 @@ static void test_receptive_fields_of_runs_are_drawn(void **state)
     assert_int_equal(tool.code, 0);
     assert_non_null(strstr(tool.out, "held: vit-mini, none: half of "));
     TOOL("kernels", "-o", in_folder("k.png"), in_folder("run"), in_folder("plain"));
-    assert_refused(2, "kernels", "kernels are drawn of one run at a time, and here are 2");
+    assert_refused(2, "kernels", "kernels are drawn for one run at a time, not for 2");
     TOOL("kernels", "-o", in_folder("k.png"), in_folder("run"), "--images", "9");
     assert_refused(2, "kernels", "--images needs --receptive-field");
 }

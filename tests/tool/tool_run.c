@@ -80,7 +80,7 @@ void assert_done(void)
 
 void assert_absent(const char *path)
 {
-    if (!access(path, F_OK)) fail_msg("there is a %s", path);
+    if (!access(path, F_OK)) fail_msg("%s exists", path);
 }
 
 int folder_setup(void **state)
@@ -154,7 +154,7 @@ void put_text(const char *path, const char *text) { put_file(path, text, strlen(
 char *get_file(const char *path, size_t *size)
 {
     FILE *f = fopen(path, "rb");
-    if (!f) fail_msg("%s is not there", path);
+    if (!f) fail_msg("%s does not exist", path);
     fseek(f, 0, SEEK_END);
     *size = (size_t)ftell(f);
     char *bytes = take_stream(f);

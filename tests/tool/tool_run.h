@@ -51,7 +51,7 @@ void copy_folder(const char *from, const char *to);
 /* Replaces the one place where `old` stands. */
 void edit_file(const char *path, const char *old, const char *new);
 
-/* A picture of so many rows with edges and gradients, written row by row. */
+/* Writes a picture of this many rows, with edges and gradients, row by row. */
 void put_picture(const char *path, size_t rows, size_t cols, int channels);
 
 #endif

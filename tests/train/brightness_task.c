@@ -12,7 +12,7 @@ static int accepts(const dataset_info *data) { return data->channels == 1; }
 static int suits(const dataset_info *data)
 {
     (void)data;
-    return 0; /* it has to be asked for */
+    return 0; /* never the default task */
 }
 
 static task_outputs outputs_of(const dataset_info *data)

@@ -190,7 +190,7 @@ static inline train_result train(const char *run, int threads)
     return result;
 }
 
-/* A hook that stops the run when it is asked for the at-th time. */
+/* A hook that stops the run at its at-th call. */
 typedef struct stopper {
     long at, asked;
 } stopper;

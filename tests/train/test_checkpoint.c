@@ -1,5 +1,5 @@
-/* Checkpoints: what is written is read again to the bit; whatever is cut off, changed or missing
- * gives one clear line. */
+/* Checkpoints: a written state is read back to the bit; truncated, changed or missing parts give a
+ * one-line error. */
 #include "../io_helpers.h"
 
 #include "train/checkpoint.h"
@@ -56,7 +56,7 @@ static ssm2d_status load(const char *path, train_state *s, train_identity *ident
     return status;
 }
 
-static void test_round_trip(void **unused)
+static void test_written_state_reads_back_unchanged(void **unused)
 {
     (void)unused;
     for (int average = 0; average < 2; average++) {
@@ -72,7 +72,7 @@ static void test_round_trip(void **unused)
     }
 }
 
-static void test_truncation(void **unused)
+static void test_truncated_files_are_refused(void **unused)
 {
     (void)unused;
     train_state s = filled(1), back = state_of(1, 1);
@@ -93,8 +93,8 @@ static void test_truncation(void **unused)
     assert_line("nothing");
 }
 
-/* Each byte of the file is changed in turn: it is noticed, or was of no importance. */
-static void test_damage(void **unused)
+/* Each byte of the file is changed in turn: the change is detected, or has no effect. */
+static void test_damaged_bytes_are_noticed(void **unused)
 {
     (void)unused;
     train_state s = filled(1), back = state_of(1, 1);
@@ -122,7 +122,7 @@ static void test_damage(void **unused)
     free(bytes);
 }
 
-static void test_refusals(void **unused)
+static void test_mismatching_checkpoints_are_refused(void **unused)
 {
     (void)unused;
     train_state s = filled(0), back = state_of(1, 1);
@@ -155,7 +155,7 @@ static ssm2d_status attempt_read(void)
 }
 
 /* A check sum that does not print is still refused with one line that does. */
-static void test_unprintable_sum(void **unused)
+static void test_unprintable_checksum_gives_printable_error(void **unused)
 {
     (void)unused;
     static const char key[] = "\"note_sum\":\"";
@@ -172,7 +172,7 @@ static void test_unprintable_sum(void **unused)
     free(bytes);
 }
 
-static void test_memory(void **unused)
+static void test_any_allocation_may_fail(void **unused)
 {
     (void)unused;
     assert_true(io_fail_everywhere(attempt_write) > 0);
@@ -181,7 +181,7 @@ static void test_memory(void **unused)
 }
 
 /* A disk that is full leaves the checkpoint from before, and nothing else. */
-static void test_full_disk(void **unused)
+static void test_full_disk_keeps_the_old_checkpoint(void **unused)
 {
     (void)unused;
     train_state s = filled(1), back = state_of(1, 1);
@@ -209,13 +209,13 @@ static void test_full_disk(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_round_trip, io_begin),
-        cmocka_unit_test_setup(test_truncation, io_begin),
-        cmocka_unit_test_setup(test_damage, io_begin),
-        cmocka_unit_test_setup(test_refusals, io_begin),
-        cmocka_unit_test_setup(test_unprintable_sum, io_begin),
-        cmocka_unit_test_setup(test_memory, io_begin),
-        cmocka_unit_test_setup(test_full_disk, io_begin),
+        cmocka_unit_test_setup(test_written_state_reads_back_unchanged, io_begin),
+        cmocka_unit_test_setup(test_truncated_files_are_refused, io_begin),
+        cmocka_unit_test_setup(test_damaged_bytes_are_noticed, io_begin),
+        cmocka_unit_test_setup(test_mismatching_checkpoints_are_refused, io_begin),
+        cmocka_unit_test_setup(test_unprintable_checksum_gives_printable_error, io_begin),
+        cmocka_unit_test_setup(test_any_allocation_may_fail, io_begin),
+        cmocka_unit_test_setup(test_full_disk_keeps_the_old_checkpoint, io_begin),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

@@ -1,10 +1,10 @@
-/* Settings that nobody gave: what is chosen by the number and the kind of images, and when not. */
+/* Settings that were not given: which defaults depend on the number and kind of images. */
 #include "../io_helpers.h"
 
 #include "train/data_defaults.h"
 #include "train/recipes.h"
 
-/* Settings of a new run on so many images, as the data choose them. */
+/* Default settings of a new run on this many images. */
 static data_defaults chosen_for(dataset_format format, size_t images, const char *key,
                                 const char *value, train_settings *s)
 {
@@ -17,7 +17,7 @@ static data_defaults chosen_for(dataset_format format, size_t images, const char
     return chosen;
 }
 
-static void test_data_defaults(void **state)
+static void test_batch_and_epochs_follow_the_number_of_images(void **state)
 {
     (void)state;
     static const struct {
@@ -47,7 +47,7 @@ static void test_data_defaults(void **state)
     assert_int_equal(s.options.epochs, 3);
     assert_false(chosen_for(FORMAT_PHOTOS, 172, "flip", "false", &s).flip);
     assert_false(chosen_for(FORMAT_PHOTOS, 172, "crop_padding", "4", &s).resized_crop);
-    /* data with a name keep the defaults, so that earlier numbers are reproduced */
+    /* named data sets keep the defaults, so that earlier results are reproduced */
     c = chosen_for(FORMAT_NAMED, 172, NULL, NULL, &s);
     assert_false(c.batch || c.epochs || c.flip || c.resized_crop);
     assert_int_equal(s.options.batch, 128);
@@ -72,6 +72,7 @@ static void test_data_defaults(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(test_data_defaults, io_begin)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_batch_and_epochs_follow_the_number_of_images, io_begin)};
     return cmocka_run_group_tests_name("data_defaults", tests, io_setup, io_teardown);
 }

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
-static void test_same_bits(void **state)
+static void test_runs_repeat_to_the_bit(void **state)
 {
     (void)state;
     train_result first = train(path_of("one"), 1);
@@ -26,8 +26,8 @@ static void test_same_bits(void **state)
     free(e.memory);
 }
 
-/* It learns: a square in a corner is easily told from the others. */
-static void test_learns(void **state)
+/* The model learns: a square in a corner is easy to classify. */
+static void test_loss_falls_and_accuracy_rises(void **state)
 {
     (void)state;
     ssm2d_context *context = make(2);
@@ -61,8 +61,8 @@ static void test_learns(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Every setting that changes the numbers does so. */
-static void test_settings_act(void **state)
+/* Every setting that should change the result does so. */
+static void test_every_setting_changes_the_result(void **state)
 {
     (void)state;
     static const char *const changes[][2] = {{"seed", "8"},
@@ -116,8 +116,8 @@ static int times_in(const char *text, const char *part)
     return n;
 }
 
-/* Short epochs have lines enough for a curve, when nothing else is said. */
-static void test_lines(void **state)
+/* By default short epochs log enough lines for a curve. */
+static void test_short_epochs_log_enough_lines(void **state)
 {
     (void)state;
     static const long every[] = {0, 3, 50}, lines[] = {11, 7, 0};
@@ -139,7 +139,7 @@ static void test_lines(void **state)
     }
 }
 
-/* Whether an array of a model comes out otherwise with weight decay: 1 or 0; -1: there is none. */
+/* Whether weight decay changes an array of a model: 1 or 0; -1: there is no such array. */
 static int has_decayed(const run_model *with, const run_model *without, const char *name)
 {
     const param_array *a = weights_find(with->weights, name);
@@ -148,8 +148,8 @@ static int has_decayed(const run_model *with, const run_model *without, const ch
            != 0;
 }
 
-/* What weight decay acts on, after one step: without it the numbers are others. */
-static void test_decay_of(void **state)
+/* Which arrays weight decay acts on, found by comparing one step with and without it. */
+static void test_weight_decay_acts_on_chosen_arrays(void **state)
 {
     (void)state;
     static const struct {
@@ -198,8 +198,8 @@ static void keep_report(void *user, const train_start *start)
     if (start->read) *(weights_report *)user = *start->read;
 }
 
-/* A run without mixers and for other classes is a beginning for one with them. */
-static void test_start(void **state)
+/* A run may start from the weights of one without mixers and with other classes. */
+static void test_run_starts_from_weights_of_another(void **state)
 {
     (void)state;
     ssm2d_context *context = make(2);
@@ -265,12 +265,12 @@ static void test_start(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_same_bits, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_learns, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_settings_act, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_decay_of, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_start, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_runs_repeat_to_the_bit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_loss_falls_and_accuracy_rises, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_every_setting_changes_the_result, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_short_epochs_log_enough_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_weight_decay_acts_on_chosen_arrays, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_run_starts_from_weights_of_another, setup, teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static void kill_at(void *user, const train_progress *p)
     if (++k->now == k->at) raise(SIGKILL);
 }
 
-/* In a child: goes on with the run, or begins it; killed after so many steps, or by a timer
+/* In a child process: resumes the run, or begins it; killed after this many steps, or by a timer
  * (microseconds; 0: not). */
 static int attempt(const char *run, int threads, long steps, long microseconds)
 {
@@ -54,7 +54,7 @@ static int attempt(const char *run, int threads, long steps, long microseconds)
     return WIFEXITED(status);
 }
 
-static void test_killed_at_steps(void **state)
+static void test_run_killed_between_steps_resumes_to_same_bits(void **state)
 {
     (void)state;
     train(path_of("whole"), 2);
@@ -77,7 +77,7 @@ static void test_killed_at_steps(void **state)
     free(e.memory);
 }
 
-static void test_killed_at_any_time(void **state)
+static void test_run_killed_at_any_time_resumes_to_same_bits(void **state)
 {
     (void)state;
     struct timeval start, end;
@@ -104,7 +104,7 @@ static void test_killed_at_any_time(void **state)
 
 /* Stopped at each question in turn, between steps and while testing: it is saved, and goes on to
  * the same end. */
-static void test_stopped(void **state)
+static void test_stopped_run_resumes_to_same_bits(void **state)
 {
     (void)state;
     train(path_of("whole"), 1);
@@ -130,7 +130,7 @@ static void test_stopped(void **state)
     free(e.memory);
 }
 
-static void test_complete(void **state)
+static void test_complete_run_is_not_changed_by_resuming(void **state)
 {
     (void)state;
     train(path_of("run"), 1);
@@ -162,7 +162,7 @@ static void try_another(void *user, const train_progress *p)
     assert_line("another process is training in this folder");
 }
 
-static void test_one_at_a_time(void **state)
+static void test_second_process_is_refused(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1), *other = make(1);
@@ -179,11 +179,14 @@ static void test_one_at_a_time(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_killed_at_steps, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_killed_at_any_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_stopped, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_complete, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_one_at_a_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_run_killed_between_steps_resumes_to_same_bits, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_run_killed_at_any_time_resumes_to_same_bits, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_stopped_run_resumes_to_same_bits, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_complete_run_is_not_changed_by_resuming, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_second_process_is_refused, setup, teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

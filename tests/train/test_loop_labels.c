@@ -59,7 +59,7 @@ static char *text_of(const char *name, run_file which)
     return text;
 }
 
-static void test_learns_attributes(void **state)
+static void test_attributes_are_learned(void **state)
 {
     (void)state;
     int loss_changed = -1;
@@ -86,7 +86,7 @@ static void test_learns_attributes(void **state)
 }
 
 /* What was saved evaluates to what the run said: mean accuracy over attributes, mean loss. */
-static void test_evaluates_attributes(void **state)
+static void test_saved_model_evaluates_as_logged(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -155,7 +155,7 @@ static int same_weights(const char *one, const char *two)
 }
 
 /* Attributes are smoothed when binary_smoothing says so, and by nothing else. */
-static void test_smoothing(void **state)
+static void test_only_binary_smoothing_smooths_attributes(void **state)
 {
     (void)state;
     train_settings s = binary();
@@ -171,7 +171,7 @@ static void test_smoothing(void **state)
 
 /* All stages at once, on either kind of labels: stopped at each question in turn, a run goes on to
  * the same end; and each augmentation changes it. */
-static void test_stages(void **state)
+static void test_augmentation_stages_resume_to_same_bits(void **state)
 {
     (void)state;
     static const char *const changes[][2] = {
@@ -211,7 +211,7 @@ static void test_stages(void **state)
 }
 
 /* Files of runs on classes do not mention labels, and files without a task are read as before. */
-static void test_classes_are_not_mentioned(void **state)
+static void test_files_of_classes_do_not_mention_labels(void **state)
 {
     (void)state;
     train_settings s = tiny();
@@ -231,7 +231,7 @@ static void test_classes_are_not_mentioned(void **state)
     fputs("{\"classes\": [\"a\"], \"task\": \"none such\"}", f);
     fclose(f);
     assert_int_equal(run_data_read(context, path_of("run"), &read, &error), SSM2D_ERROR_ARGUMENT);
-    assert_line("\"task\" is none such, which this version has not");
+    assert_line("\"task\" is none such, which this version does not have");
     f = fopen(path, "wb");
     fputs("{\"classes\": [\"a\"], \"labels\": \"binary\", \"channels\": 1, "
           "\"mean\": [0, 0, 0], \"std\": [1, 1, 1]}",
@@ -251,11 +251,11 @@ static void test_classes_are_not_mentioned(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_learns_attributes, begin, end),
-        cmocka_unit_test_setup_teardown(test_evaluates_attributes, begin, end),
-        cmocka_unit_test_setup_teardown(test_smoothing, begin, end),
-        cmocka_unit_test_setup_teardown(test_stages, begin, end),
-        cmocka_unit_test_setup_teardown(test_classes_are_not_mentioned, begin, end),
+        cmocka_unit_test_setup_teardown(test_attributes_are_learned, begin, end),
+        cmocka_unit_test_setup_teardown(test_saved_model_evaluates_as_logged, begin, end),
+        cmocka_unit_test_setup_teardown(test_only_binary_smoothing_smooths_attributes, begin, end),
+        cmocka_unit_test_setup_teardown(test_augmentation_stages_resume_to_same_bits, begin, end),
+        cmocka_unit_test_setup_teardown(test_files_of_classes_do_not_mention_labels, begin, end),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* Whole runs of a tiny Mega with BatchNorm: the running moments are state that forward runs change,
- * and a run has the same bits whatever the number of threads and wherever it is stopped. */
+ * and a run has the same bits for any number of threads and wherever it is stopped. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
@@ -45,7 +45,7 @@ static void run(const char *name, int threads, const run_control *hooks)
     ssm2d_context_destroy(context);
 }
 
-static void test_same_bits(void **state)
+static void test_threads_and_stops_change_no_bit(void **state)
 {
     (void)state;
     run("one", 1, NULL);
@@ -69,7 +69,7 @@ static void test_same_bits(void **state)
 
 /* The running moments of a run are in its weights and their average, and no optimiser touched
  * them; a model of another size has them as well. */
-static void test_moments(void **state)
+static void test_running_moments_are_saved_with_weights(void **state)
 {
     (void)state;
     ssm2d_context *context = make(2);
@@ -106,7 +106,7 @@ static void test_moments(void **state)
 }
 
 /* The mixer of a run that names none is the model's; a file without one means the same. */
-static void test_default_mixer(void **state)
+static void test_missing_mixer_means_the_models_own(void **state)
 {
     (void)state;
     train_settings s = tiny_mega();
@@ -129,7 +129,8 @@ static void test_default_mixer(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_same_bits), TEST(test_moments),
-                                       TEST(test_default_mixer)};
+    const struct CMUnitTest tests[] = {TEST(test_threads_and_stops_change_no_bit),
+                                       TEST(test_running_moments_are_saved_with_weights),
+                                       TEST(test_missing_mixer_means_the_models_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static const char *run_of(int which, const char *what)
     return path_of(name);
 }
 
-static void test_same_bits(void **state)
+static void test_threads_and_stops_change_no_bit(void **state)
 {
     (void)state;
     for (int m = 0; m < MODELS; m++) {
@@ -80,7 +80,7 @@ static void test_same_bits(void **state)
     }
 }
 
-static void test_learns(void **state)
+static void test_every_family_learns(void **state)
 {
     (void)state;
     for (int which = 0; which < MODELS; which++) {
@@ -108,8 +108,8 @@ static void test_learns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_same_bits, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_learns, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_threads_and_stops_change_no_bit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_every_family_learns, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

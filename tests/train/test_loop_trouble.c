@@ -11,7 +11,7 @@
 
 /* ---- what goes wrong ------------------------------------------------------------------------- */
 
-static void test_not_finite(void **state)
+static void test_loss_that_is_not_finite_ends_the_run(void **state)
 {
     (void)state;
     ssm2d_context *context = make(2);
@@ -30,7 +30,7 @@ static void test_not_finite(void **state)
 
 /* Moments that overflow while weights and gradients do not: a checkpoint with them could not be
  * read, and the last good one stays. */
-static void test_moments_not_finite(void **state)
+static void test_moments_that_overflow_keep_last_checkpoint(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -70,7 +70,7 @@ static void remove_later(void *user, const train_progress *p)
     }
 }
 
-static void test_data(void **state)
+static void test_changed_or_missing_data_are_refused(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -118,7 +118,7 @@ static void forge(ssm2d_context *context, const char *path, long epochs, long st
 }
 
 /* Counters that no run can have are refused before anything is computed from them. */
-static void test_impossible_counters(void **state)
+static void test_impossible_counters_are_refused(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -139,7 +139,7 @@ static void test_impossible_counters(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_same_classes(void **state)
+static void test_other_class_names_are_refused(void **state)
 {
     (void)state;
     const char *names[] = {"cat", "dog"};
@@ -164,7 +164,7 @@ static void test_same_classes(void **state)
 
 /* Classes with identifiers are the same by these or by their names: runs of earlier versions, and
  * folders of images, have the identifiers for names. */
-static void test_same_class_ids(void **state)
+static void test_class_identifiers_match_names_of_older_runs(void **state)
 {
     (void)state;
     const char *names[] = {"cat", "dog"}, *ids[] = {"n1", "n2"}, *other_ids[] = {"n1", "n3"};
@@ -184,7 +184,7 @@ static void test_same_class_ids(void **state)
     assert_line("class 1 of the data is rex, that of the model dog");
 }
 
-static void test_bad_folders(void **state)
+static void test_bad_folders_are_refused(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -208,7 +208,7 @@ static void test_bad_folders(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_full_disk(void **state)
+static void test_full_disk_keeps_the_run_resumable(void **state)
 {
     (void)state;
     train(path_of("whole"), 1);
@@ -259,9 +259,9 @@ static void meter_give(void *memory, void *user)
     free(memory);
 }
 
-/* Some of the allocations of a run fail in turn: always the same kind of answer, and nothing is
- * lost. */
-static void test_no_memory(void **state)
+/* Some of the allocations of a run fail in turn: the result is always out of memory, and nothing
+ * leaks. */
+static void test_failing_allocations_are_errors(void **state)
 {
     (void)state;
     meter m = {.fail_at = -1};
@@ -293,7 +293,7 @@ static void test_no_memory(void **state)
     assert_int_equal(m.live, 0);
 }
 
-/* Once everything has run a first time, steps take no memory; checkpoints and pictures do. */
+/* After the first steps, steps allocate nothing; checkpoints and pictures do. */
 typedef struct watcher {
     meter *m;
     long calls;
@@ -307,7 +307,7 @@ static void watch(void *user, const train_progress *p)
     w->calls = calls;
 }
 
-static void test_steps_take_nothing(void **state)
+static void test_steps_allocate_nothing(void **state)
 {
     (void)state;
     meter m = {.fail_at = -1};
@@ -332,16 +332,17 @@ static void test_steps_take_nothing(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_not_finite, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_moments_not_finite, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_data, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_impossible_counters, setup, teardown),
-        cmocka_unit_test(test_same_classes),
-        cmocka_unit_test(test_same_class_ids),
-        cmocka_unit_test_setup_teardown(test_bad_folders, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_steps_take_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_loss_that_is_not_finite_ends_the_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_moments_that_overflow_keep_last_checkpoint, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_changed_or_missing_data_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_impossible_counters_are_refused, setup, teardown),
+        cmocka_unit_test(test_other_class_names_are_refused),
+        cmocka_unit_test(test_class_identifiers_match_names_of_older_runs),
+        cmocka_unit_test_setup_teardown(test_bad_folders_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_full_disk_keeps_the_run_resumable, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_failing_allocations_are_errors, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_steps_allocate_nothing, setup, teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

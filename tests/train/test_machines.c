@@ -24,7 +24,7 @@ static void add(long step, int processes)
         fail_msg("%s", error.line);
 }
 
-static void test_starts(void **state)
+static void test_starts_on_one_machine_are_counted(void **state)
 {
     (void)state;
     cJSON *list;
@@ -51,7 +51,7 @@ static void test_starts(void **state)
 }
 
 /* However often a run changes machines: the first and the latest stay. */
-static void test_many(void **state)
+static void test_first_and_latest_machines_are_kept(void **state)
 {
     (void)state;
     add(0, 1);
@@ -73,7 +73,7 @@ static void test_many(void **state)
     cJSON_Delete(list);
 }
 
-static void test_refused(void **state)
+static void test_bad_files_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {
@@ -101,9 +101,9 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_starts, io_begin),
-        cmocka_unit_test_setup(test_many, io_begin),
-        cmocka_unit_test_setup(test_refused, io_begin),
+        cmocka_unit_test_setup(test_starts_on_one_machine_are_counted, io_begin),
+        cmocka_unit_test_setup(test_first_and_latest_machines_are_kept, io_begin),
+        cmocka_unit_test_setup(test_bad_files_are_refused, io_begin),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

@@ -19,7 +19,7 @@ static int count_entries(void)
     return n;
 }
 
-static void test_measure(void **state)
+static void test_measuring_leaves_no_files(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -42,7 +42,7 @@ static void test_measure(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_measure_refused(void **state)
+static void test_missing_data_are_named(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -66,7 +66,7 @@ static void check_quartiles(double *values, size_t count, double low, double med
 }
 
 /* As numpy.quantile(values, [.25, .5, .75]) has them. */
-static void test_quartiles(void **state)
+static void test_quartiles_equal_those_of_numpy(void **state)
 {
     (void)state;
     check_quartiles((double[]){7}, 1, 7, 7, 7, "7");
@@ -78,9 +78,9 @@ static void test_quartiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_measure, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_measure_refused, setup, teardown),
-        cmocka_unit_test(test_quartiles),
+        cmocka_unit_test_setup_teardown(test_measuring_leaves_no_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_missing_data_are_named, setup, teardown),
+        cmocka_unit_test(test_quartiles_equal_those_of_numpy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

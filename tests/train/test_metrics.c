@@ -33,7 +33,7 @@ static void add_lines(metrics *m, long first, long last)
     assert_int_equal(metrics_sync(m, &error), SSM2D_OK);
 }
 
-static void test_take_up(void **state)
+static void test_truncated_metrics_are_continued(void **state)
 {
     (void)state;
     metrics *m;
@@ -73,7 +73,7 @@ static void test_take_up(void **state)
 }
 
 /* Pictures of a whole run, of one line, and of nothing. */
-static void test_draw(void **state)
+static void test_whole_and_empty_runs_are_drawn(void **state)
 {
     (void)state;
     metrics *m;
@@ -111,8 +111,8 @@ static void test_draw(void **state)
                      SSM2D_ERROR_SYSTEM);
 }
 
-/* The numbers per block come back; what is not finite as NaN, and lists that do not fit as none. */
-static void test_blocks(void **state)
+/* Values per block are read back; infinite ones as NaN, and lists of another length as none. */
+static void test_values_per_block_read_back(void **state)
 {
     (void)state;
     static const double norms[2] = {0.25, INFINITY}, gains[2] = {3, 4.5};
@@ -153,9 +153,9 @@ static int blue_strokes(const char *path)
     return count;
 }
 
-/* A run too short for a line of steps has a training loss all the same: in the legend and in the
- * panel, as the accuracy has. */
-static void test_draw_short(void **state)
+/* Even a run too short for a line of steps has a training loss: in the legend and in the panel, as
+ * the accuracy has. */
+static void test_short_runs_have_a_training_loss(void **state)
 {
     (void)state;
     metrics *m;
@@ -175,7 +175,7 @@ static void test_draw_short(void **state)
 
 /* The names of lines are by the last epoch, not by a step of the next one, which has neither test
  * nor validation images. */
-static void test_draw_validation(void **state)
+static void test_legend_names_validation_by_last_epoch(void **state)
 {
     (void)state;
     metrics *m;
@@ -211,7 +211,7 @@ static ssm2d_status attempt(void)
 }
 
 /* The median over epochs: of an even number the mean of the middle two. */
-static void test_speed(void **state)
+static void test_speed_is_the_median_over_epochs(void **state)
 {
     (void)state;
     static const double speeds[] = {300, 100, 500, 200};
@@ -234,7 +234,7 @@ static void test_speed(void **state)
     metrics_close(m);
 }
 
-static void test_memory(void **state)
+static void test_any_allocation_may_fail(void **state)
 {
     (void)state;
     metrics *m;
@@ -245,7 +245,7 @@ static void test_memory(void **state)
     assert_true(io_fail_everywhere(attempt) > 3);
 }
 
-static void test_full(void **state)
+static void test_full_disk_is_an_error(void **state)
 {
     (void)state;
     metrics *m;
@@ -277,8 +277,8 @@ static void test_full(void **state)
     assert_line("no/such");
 }
 
-/* Numbers of each block's mixer; what is not finite is no number in JSON. */
-static void test_mixers(void **state)
+/* Values of each block's mixer; infinite values are null in JSON. */
+static void test_infinite_values_are_null_in_json(void **state)
 {
     (void)state;
     const double norms[] = {0.5, 2}, gains[] = {INFINITY, 0.25};
@@ -300,7 +300,7 @@ static void test_mixers(void **state)
     metrics_close(m);
 }
 
-/* ---- what the training loss has in it -------------------------------------------------------- */
+/* ---- what the training loss includes --------------------------------------------------------- */
 
 static void check_loss_note(const char *settings, const task *t, const char *expected)
 {
@@ -320,7 +320,7 @@ static void check_loss_note(const char *settings, const task *t, const char *exp
         assert_null(said);
 }
 
-static void test_loss_note(void **state)
+static void test_loss_note_names_what_raises_the_loss(void **state)
 {
     (void)state;
 #define NOTE(parts, raise) "Training loss: with " parts ", which " raise " it; test loss: without."
@@ -344,16 +344,16 @@ static void test_loss_note(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_take_up, io_begin),
-        cmocka_unit_test_setup(test_draw, io_begin),
-        cmocka_unit_test_setup(test_speed, io_begin),
-        cmocka_unit_test_setup(test_memory, io_begin),
-        cmocka_unit_test_setup(test_full, io_begin),
-        cmocka_unit_test_setup(test_mixers, io_begin),
-        cmocka_unit_test_setup(test_blocks, io_begin),
-        cmocka_unit_test_setup(test_draw_short, io_begin),
-        cmocka_unit_test_setup(test_draw_validation, io_begin),
-        cmocka_unit_test(test_loss_note),
+        cmocka_unit_test_setup(test_truncated_metrics_are_continued, io_begin),
+        cmocka_unit_test_setup(test_whole_and_empty_runs_are_drawn, io_begin),
+        cmocka_unit_test_setup(test_speed_is_the_median_over_epochs, io_begin),
+        cmocka_unit_test_setup(test_any_allocation_may_fail, io_begin),
+        cmocka_unit_test_setup(test_full_disk_is_an_error, io_begin),
+        cmocka_unit_test_setup(test_infinite_values_are_null_in_json, io_begin),
+        cmocka_unit_test_setup(test_values_per_block_read_back, io_begin),
+        cmocka_unit_test_setup(test_short_runs_have_a_training_loss, io_begin),
+        cmocka_unit_test_setup(test_legend_names_validation_by_last_epoch, io_begin),
+        cmocka_unit_test(test_loss_note_names_what_raises_the_loss),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

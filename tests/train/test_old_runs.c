@@ -71,7 +71,7 @@ static void told(void *user, const train_start *start)
     restored = start->restored;
 }
 
-static void test_resumes(void **state)
+static void test_old_run_resumes(void **state)
 {
     (void)state;
     ssm2d_context *context = make(2);
@@ -85,7 +85,7 @@ static void test_resumes(void **state)
         fail_msg("%s", error.line);
     assert_int_equal(result.step, 20);
     assert_int_equal(result.best_epoch, 1);
-    assert_false(restored); /* nobody has edited train.json */
+    assert_false(restored); /* train.json was not edited */
     assert_ends_as("0.1");
     /* and again: it is complete, and its settings are those of this version by now */
     if (train_resume(context, path_of("run"), &hooks, &result, &error)) fail_msg("%s", error.line);
@@ -93,8 +93,8 @@ static void test_resumes(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Settings that were not written down mean what they meant then. */
-static void test_settings(void **state)
+/* Missing settings keep their original defaults. */
+static void test_missing_settings_keep_old_defaults(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -122,8 +122,8 @@ static void test_settings(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* What is not the run's is still refused. */
-static void test_other_data(void **state)
+/* Other data than the run's are still refused. */
+static void test_other_data_are_refused(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -142,9 +142,9 @@ static void test_other_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_resumes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_settings, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_other_data, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_old_run_resumes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_missing_settings_keep_old_defaults, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_data_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

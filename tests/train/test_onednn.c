@@ -39,7 +39,7 @@ typedef struct result {
     int out_of_memory;
 } result;
 
-/* Computes so many products, and is out of memory then. */
+/* Computes this many products, and then reports out of memory. */
 static _Atomic int products_left;
 
 static int some_products(const sgemm_args *args)
@@ -128,7 +128,7 @@ static void assert_same(const result *a, const result *b)
     assert_memory_equal(a->grads, b->grads, a->count * sizeof *a->grads);
 }
 
-static void test_products(void **state)
+static void test_products_agree_with_our_own(void **state)
 {
     (void)state;
     for (int i = 0; i < SHAPES; i++) {
@@ -157,7 +157,7 @@ static int count_products(const shape *s)
 
 /* A run whose last product is out of memory says so, as does one whose first is; one that computes
  * them all is as good as any. */
-static void test_run_out_of_memory(void **state)
+static void test_run_reports_out_of_memory(void **state)
 {
     (void)state;
     for (int i = 0; i < SHAPES; i++) {
@@ -177,7 +177,7 @@ static void test_run_out_of_memory(void **state)
 }
 
 /* Planning computes a product of each shape, and fails when it cannot. */
-static void test_plan_out_of_memory(void **state)
+static void test_planning_reports_out_of_memory(void **state)
 {
     (void)state;
     for (int i = 0; i < SHAPES; i++) {
@@ -201,8 +201,8 @@ static void test_plan_out_of_memory(void **state)
     }
 }
 
-/* Whoever calls keeps the number of OpenMP threads that was set. */
-static void test_openmp(void **state)
+/* The caller's number of OpenMP threads is restored. */
+static void test_openmp_thread_count_is_restored(void **state)
 {
     (void)state;
     void (*set)(int);
@@ -228,9 +228,10 @@ static void test_openmp(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products), cmocka_unit_test(test_run_out_of_memory),
-        cmocka_unit_test(test_plan_out_of_memory), cmocka_unit_test(test_openmp)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products_agree_with_our_own),
+                                       cmocka_unit_test(test_run_reports_out_of_memory),
+                                       cmocka_unit_test(test_planning_reports_out_of_memory),
+                                       cmocka_unit_test(test_openmp_thread_count_is_restored)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

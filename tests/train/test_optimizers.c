@@ -150,7 +150,7 @@ static double *run_double(const subject *s, double factor)
 }
 
 /* Lion's sign may differ where its argument is as good as zero: such weights are left out. */
-static void test_every_optimizer_against_double(void **state)
+static void test_every_optimizer_agrees_with_double(void **state)
 {
     (void)state;
     for (int k = 0; k < SUBJECTS; k++)
@@ -189,7 +189,7 @@ static void test_threads_change_no_bit(void **state)
 }
 
 /* Names are those of the option and of arrays in checkpoints. */
-static void test_table(void **state)
+static void test_names_are_those_of_options_and_checkpoints(void **state)
 {
     (void)state;
     int count = 0;
@@ -209,7 +209,7 @@ static void test_table(void **state)
     assert_null(optimizer_at(-1));
 }
 
-static void test_decay_only(void **state)
+static void test_decay_alone_shrinks_chosen_weights(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -237,7 +237,7 @@ static void test_decay_only(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_norm(void **state)
+static void test_gradient_norm_does_not_depend_on_threads(void **state)
 {
     (void)state;
     float *g = numbers(9, 3);
@@ -264,7 +264,7 @@ static void test_norm(void **state)
     free(g);
 }
 
-static void test_average(void **state)
+static void test_average_is_exponential(void **state)
 {
     (void)state;
     ssm2d_context *context = make(2);
@@ -285,7 +285,7 @@ static void close_to(double x, double expected)
     if (!(fabs(x - expected) <= 1e-15)) fail_msg("%.17g instead of %.17g", x, expected);
 }
 
-static void test_schedule(void **state)
+static void test_schedule_follows_formula_by_steps(void **state)
 {
     (void)state;
     schedule s = {SCHEDULE_COSINE, 1e-3, 1e-6, 1e-5, 10, 110};
@@ -308,7 +308,7 @@ static void test_schedule(void **state)
     close_to(schedule_at(&all, 20), 1e-5);
 }
 
-static void test_schedule_by_epochs(void **state)
+static void test_schedule_follows_formula_by_epochs(void **state)
 {
     (void)state;
     /* a cosine that begins with the run, in units of 10 steps */
@@ -332,14 +332,14 @@ static void test_schedule_by_epochs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_optimizer_against_double),
+        cmocka_unit_test(test_every_optimizer_agrees_with_double),
         cmocka_unit_test(test_threads_change_no_bit),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_decay_only),
-        cmocka_unit_test(test_norm),
-        cmocka_unit_test(test_average),
-        cmocka_unit_test(test_schedule),
-        cmocka_unit_test(test_schedule_by_epochs),
+        cmocka_unit_test(test_names_are_those_of_options_and_checkpoints),
+        cmocka_unit_test(test_decay_alone_shrinks_chosen_weights),
+        cmocka_unit_test(test_gradient_norm_does_not_depend_on_threads),
+        cmocka_unit_test(test_average_is_exponential),
+        cmocka_unit_test(test_schedule_follows_formula_by_steps),
+        cmocka_unit_test(test_schedule_follows_formula_by_epochs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static const char *value_of(const train_settings *s, const char *key)
 }
 
 /* Every line has an effect in every model, and what comes of it is consistent. */
-static void test_lines(void **state)
+static void test_every_recipe_line_has_an_effect(void **state)
 {
     (void)state;
     static const char *const models[] = {"vit-mini", "vit", "deit-t", "swin-t", "mega-t"};
@@ -73,7 +73,7 @@ static void test_lines(void **state)
     assert_null(recipe_at(-1));
 }
 
-static void test_conditions(void **state)
+static void test_conditions_choose_by_model_and_mixer(void **state)
 {
     (void)state;
     train_settings s = recipe_settings("small", "vit", "none");
@@ -172,7 +172,7 @@ static void close_to(double x, double expected)
 }
 
 /* timm's cosine: by epochs, without an offset for the warm-up, and two epochs of cooling down. */
-static void test_rates_of_deit(void **state)
+static void test_deit_rates_equal_those_of_timm(void **state)
 {
     (void)state;
     static const char *const more[] = {
@@ -190,7 +190,7 @@ static void test_rates_of_deit(void **state)
 }
 
 /* A line from the peak to 0, by steps, and three passes over the images in an epoch. */
-static void test_rates_of_lra(void **state)
+static void test_lra_rates_fall_linearly_to_zero(void **state)
 {
     (void)state;
     static const char *const more[] = {"epochs", "2", "repeats", "3", "lr", "0.001", NULL};
@@ -245,7 +245,7 @@ static void test_resumes_to_the_bit(void **state)
 }
 
 /* The mean and deviation of the settings are what the run's own evaluation and prediction use. */
-static void test_normalisation(void **state)
+static void test_normalisation_of_settings_is_used(void **state)
 {
     (void)state;
     static const char *const more[] = {"epochs", "1", NULL};
@@ -263,8 +263,11 @@ static void test_normalisation(void **state)
 int main(void)
 {
 #define RUN(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        RUN(test_lines),        RUN(test_conditions),         RUN(test_rates_of_deit),
-        RUN(test_rates_of_lra), RUN(test_resumes_to_the_bit), RUN(test_normalisation)};
+    const struct CMUnitTest tests[] = {RUN(test_every_recipe_line_has_an_effect),
+                                       RUN(test_conditions_choose_by_model_and_mixer),
+                                       RUN(test_deit_rates_equal_those_of_timm),
+                                       RUN(test_lra_rates_fall_linearly_to_zero),
+                                       RUN(test_resumes_to_the_bit),
+                                       RUN(test_normalisation_of_settings_is_used)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,14 +34,14 @@ static int exists(const char *path)
 
 /* ---- two at once ----------------------------------------------------------------------------- */
 
-/* Data that take so long to open that another process trains in the folder meanwhile. */
+/* Data that open so slowly that another process starts training in the folder meanwhile. */
 static ssm2d_status open_slowly(dataset *d, const char *data, dataset_split split, ssm2d_error *why)
 {
     if (split == DATASET_TRAIN && !run_exists(path_of("run"))) train(path_of("run"), 1);
     return idx_open(d, data, split, why);
 }
 
-static void test_begun_meanwhile(void **state)
+static void test_folder_taken_by_another_run_is_refused(void **state)
 {
     (void)state;
     dataset_impl slow = dataset_idx;
@@ -80,7 +80,7 @@ static void assert_refuses(const char *part)
     ssm2d_context_destroy(context);
 }
 
-static void test_files_of_others(void **state)
+static void test_files_of_others_are_kept(void **state)
 {
     (void)state;
     static const char *const names[] = {"config.json",       "data.json",        "last.safetensors",
@@ -111,7 +111,7 @@ static void test_files_of_others(void **state)
     assert_text(path_of("run/model.safetensors"), "precious");
     assert_int_equal(remove(path_of("run/train.json")), 0);
     assert_int_equal(remove(path_of("run/model.safetensors")), 0);
-    /* files with other names are no obstacle, and stay */
+    /* files with other names are allowed, and kept */
     put_text(path_of("run/notes.txt"), "precious");
     train(path_of("run"), 1);
     assert_text(path_of("run/notes.txt"), "precious");
@@ -121,7 +121,7 @@ static void test_files_of_others(void **state)
 
 /* Killed after each of the files that a new run writes first: it begins again, and ends as if
  * nothing had happened. */
-static void test_not_begun(void **state)
+static void test_run_killed_at_start_begins_again(void **state)
 {
     (void)state;
     static const char *const order[] = {"train.json", "metrics.jsonl", "config.json", "data.json",
@@ -151,7 +151,7 @@ static void test_not_begun(void **state)
 
 /* ---- what killed processes leave ------------------------------------------------------------- */
 
-static void test_leftovers(void **state)
+static void test_only_own_temporary_files_are_removed(void **state)
 {
     (void)state;
     static const char *const ours[] = {"run/.ssm2d-0123456789", "run/.ssm2d-vvvvvvvvvv"};
@@ -197,7 +197,7 @@ static void replace_folder(void *user, const train_progress *p)
     put_text(path_of("run/notes.txt"), "precious");
 }
 
-static void test_replaced(void **state)
+static void test_replaced_folder_ends_the_run(void **state)
 {
     (void)state;
     train(path_of("whole"), 1);
@@ -225,8 +225,9 @@ static void test_replaced(void **state)
 
 /* ---- weights from elsewhere ------------------------------------------------------------------ */
 
-/* What save_run of ssm2d.torch leaves: no checkpoint, no number of images, and perhaps no data. */
-static void test_weights_from_elsewhere(void **state)
+/* A folder as written by save_run of ssm2d.torch: no checkpoint, no number of images, and perhaps
+ * no data. */
+static void test_imported_weights_are_opened(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
@@ -255,12 +256,13 @@ static void test_weights_from_elsewhere(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_begun_meanwhile, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_files_of_others, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_not_begun, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_weights_from_elsewhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_folder_taken_by_another_run_is_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_files_of_others_are_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_run_killed_at_start_begins_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_only_own_temporary_files_are_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_replaced_folder_ends_the_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_imported_weights_are_opened, setup, teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

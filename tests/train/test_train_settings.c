@@ -5,7 +5,7 @@
 #include "models/vit.h"
 #include "train/settings.h"
 
-static void test_table(void **state)
+static void test_every_field_has_help_bounds_and_default(void **state)
 {
     (void)state;
     for (const ssm2d_field *f = train_fields; f->name; f++) {
@@ -24,7 +24,7 @@ static void test_table(void **state)
     assert_int_equal(train_options_check(&o, &error), SSM2D_OK);
 }
 
-static void test_set(void **state)
+static void test_options_are_set_from_text(void **state)
 {
     (void)state;
     train_options o;
@@ -70,7 +70,7 @@ static train_settings default_settings(void)
     return s;
 }
 
-static void test_json_and_back(void **state)
+static void test_settings_read_back_from_json(void **state)
 {
     (void)state;
     train_settings o = default_settings(), back = default_settings();
@@ -103,7 +103,7 @@ static void test_json_and_back(void **state)
     assert_memory_equal(&o.model, &back.model, sizeof o.model);
 }
 
-static void test_keys(void **state)
+static void test_keys_of_models_are_set(void **state)
 {
     (void)state;
     train_settings s = default_settings();
@@ -141,7 +141,7 @@ static void test_keys(void **state)
     }
 }
 
-/* An augmentation with an option of every kind, which settings know by its fields alone. */
+/* An augmentation with an option of every kind, which settings know only by its fields. */
 typedef struct kinds_options {
     int whole, flag, choice, pair[2];
     double real;
@@ -190,7 +190,7 @@ static const augmentation kinds = {
     .check = kinds_check,
 };
 
-static void test_augmentations(void **state)
+static void test_augmentation_settings_read_back(void **state)
 {
     (void)state;
     static const char *const given[][2] = {{"kinds_whole", "5"},    {"kinds_flag", "false"},
@@ -231,7 +231,7 @@ static void test_augmentations(void **state)
 }
 
 /* A file of a run from before there were other augmentations and labels. */
-static void test_older_file(void **state)
+static void test_older_file_keeps_its_meaning(void **state)
 {
     (void)state;
     static const char file[] = "{\"data\": \"d\", \"loss\": \"cross-entropy\", "
@@ -259,7 +259,7 @@ static void test_older_file(void **state)
     assert_int_equal(s.options.loss, LOSS_BCE);
 }
 
-static void test_fit(void **state)
+static void test_model_fits_the_data(void **state)
 {
     (void)state;
     dataset_info data = {.count = 10, .classes = 7, .channels = 1, .rows = 28, .cols = 28};
@@ -293,7 +293,7 @@ static void test_fit(void **state)
     assert_line("images have 1 or 3");
 }
 
-static void test_files(void **state)
+static void test_bad_files_are_refused(void **state)
 {
     (void)state;
     static const char *const wrong[][2] = {
@@ -326,7 +326,7 @@ static void test_files(void **state)
     assert_int_equal(s.options.epochs, 2);
 }
 
-static void test_together(void **state)
+static void test_contradictory_options_are_refused(void **state)
 {
     (void)state;
     train_options o;
@@ -341,8 +341,8 @@ static void test_together(void **state)
     assert_int_equal(train_options_check(&o, &error), SSM2D_OK);
 }
 
-/* Every name that is told apart is one of a setting. */
-static void test_counts(void **state)
+/* Every key that does not affect results is the name of a setting. */
+static void test_keys_that_do_not_affect_results_exist(void **state)
 {
     (void)state;
     static const char *const others[] = {"workers",      "memory",     "log_every", "save_every",
@@ -359,16 +359,16 @@ static void test_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test_setup(test_table, io_begin),
-        cmocka_unit_test_setup(test_set, io_begin),
-        cmocka_unit_test_setup(test_json_and_back, io_begin),
-        cmocka_unit_test_setup(test_files, io_begin),
-        cmocka_unit_test_setup(test_together, io_begin),
-        cmocka_unit_test_setup(test_keys, io_begin),
-        cmocka_unit_test_setup(test_fit, io_begin),
-        cmocka_unit_test_setup(test_augmentations, io_begin),
-        cmocka_unit_test_setup(test_older_file, io_begin),
+        cmocka_unit_test(test_keys_that_do_not_affect_results_exist),
+        cmocka_unit_test_setup(test_every_field_has_help_bounds_and_default, io_begin),
+        cmocka_unit_test_setup(test_options_are_set_from_text, io_begin),
+        cmocka_unit_test_setup(test_settings_read_back_from_json, io_begin),
+        cmocka_unit_test_setup(test_bad_files_are_refused, io_begin),
+        cmocka_unit_test_setup(test_contradictory_options_are_refused, io_begin),
+        cmocka_unit_test_setup(test_keys_of_models_are_set, io_begin),
+        cmocka_unit_test_setup(test_model_fits_the_data, io_begin),
+        cmocka_unit_test_setup(test_augmentation_settings_read_back, io_begin),
+        cmocka_unit_test_setup(test_older_file_keeps_its_meaning, io_begin),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

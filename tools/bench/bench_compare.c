@@ -22,10 +22,10 @@ ssm2d_status bench_model_config(const bench_values *o, model_config *config, ssm
     const struct {
         const char *option, *key;
         long value;
-    } numbers[] = {{"--image", "image", o->image},
-                   {"--directions", "mixer.directions", o->directions},
-                   {"--n-ssm", "mixer.n_ssm", o->n_ssm},
-                   {"--d-state", "mixer.d_state", o->d_state}};
+    } settings[] = {{"--image", "image", o->image},
+                    {"--directions", "mixer.directions", o->directions},
+                    {"--n-ssm", "mixer.n_ssm", o->n_ssm},
+                    {"--d-state", "mixer.d_state", o->d_state}};
     char text[32], key[OPTION_KEY];
     const char *value;
     ssm2d_status status = model_config_named(o->model, config, error);
@@ -34,11 +34,11 @@ ssm2d_status bench_model_config(const bench_values *o, model_config *config, ssm
             model_config_set((field_source){.where = "--mixer"}, "mixer", o->mixer, config, error);
     else if (!status)
         status = model_config_use_mixer(config, model_default_mixer(config->model), error);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !status; i++) {
-        if (numbers[i].value == OPTION_UNSET) continue;
-        snprintf(text, sizeof text, "%ld", numbers[i].value);
-        status = model_config_set((field_source){.where = numbers[i].option}, numbers[i].key, text,
-                                  config, error);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings && !status; i++) {
+        if (settings[i].value == OPTION_UNSET) continue;
+        snprintf(text, sizeof text, "%ld", settings[i].value);
+        status = model_config_set((field_source){.where = settings[i].option}, settings[i].key,
+                                  text, config, error);
     }
     if (!status && o->complex)
         status = model_config_set((field_source){.where = "--complex"}, "mixer.values", "polar",

@@ -21,7 +21,7 @@ static const option options[] = {
     {"write", OPTION_FLAG, offsetof(values, write),
      "write the file for this processor instead of comparing with it"},
     {"file", OPTION_STRING, offsetof(values, file),
-     "the file; bench/guard/KIND.json when not given, KIND being that of this processor"},
+     "the file (default: bench/guard/KIND.json for the kind of this processor)"},
     {0}};
 
 enum { PASSES = 3, WRITE_PASSES = 5 };

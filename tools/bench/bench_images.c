@@ -113,7 +113,7 @@ ssm2d_status bench_images_make(const ssm2d_context *context, char folder[BENCH_F
             >= BENCH_FOLDER
         || !mkdtemp(folder)) {
         *folder = 0;
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: no folder for images can be made: %s",
+        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot create a folder for images: %s",
                     text_path(base ? base : "/tmp"), strerror(errno));
     }
     snprintf(path, sizeof path, "%s/cifar", folder);

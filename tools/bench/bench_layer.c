@@ -51,7 +51,7 @@ typedef struct subject {
     ssm2d_workspace *workspace;
     ssm2d_type type;
     size_t bytes; /* of u */
-    int borrows;  /* u, y, dy and du are of another subject */
+    int borrows;  /* u, y, dy and du belong to another subject */
     void *params, *dparams, *u, *y, *dy, *du, *kernel;
 } subject;
 
@@ -119,7 +119,7 @@ static void fill(rng *r, ssm2d_type type, size_t count, void *values)
 static ssm2d_status plan_subject(const bench_case *c, const ssm2d_layer *layer,
                                  const char *algorithm, subject *s, ssm2d_error *error)
 {
-    const size_t number = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
+    const size_t element_size = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
     const size_t params = ssm2d_layer_param_count(layer);
     size_t shape[SSM2D_KERNEL_RANK], kernels = 1;
     ssm2d_plan_options options = ssm2d_plan_options_default();
@@ -132,9 +132,9 @@ static ssm2d_status plan_subject(const bench_case *c, const ssm2d_layer *layer,
     if (status) return status;
     const int rank = ssm2d_kernel_shape(s->plan, shape);
     for (int i = 0; i < rank; i++) kernels *= shape[i];
-    s->params = mem_alloc(s->context, params * number);
-    s->dparams = mem_alloc(s->context, params * number);
-    s->kernel = mem_alloc(s->context, kernels * number);
+    s->params = mem_alloc(s->context, params * element_size);
+    s->dparams = mem_alloc(s->context, params * element_size);
+    s->kernel = mem_alloc(s->context, kernels * element_size);
     if (!s->params || !s->dparams || !s->kernel)
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters and their kernels",
                     params);
@@ -145,13 +145,13 @@ static ssm2d_status plan_subject(const bench_case *c, const ssm2d_layer *layer,
 static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, int kernels_only,
                                  subject *s, ssm2d_error *error)
 {
-    size_t number = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
+    size_t element_size = c->type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
     size_t channels = (size_t)c->config.channels, count = c->batch * c->rows * c->cols * channels;
     ssm2d_config config = c->config;
     config.init = LAYER_INIT_AUTHORS;
     const ssm2d_layer layer = layer_of(&layer_ssm2d, &config);
     rng r = rng_seed(1);
-    *s = (subject){.context = context, .bytes = count * number};
+    *s = (subject){.context = context, .bytes = count * element_size};
     ssm2d_status status = plan_subject(c, &layer, c->algorithm, s, error);
     if (status || kernels_only) goto done;
     s->u = mem_alloc(context, s->bytes);
@@ -160,7 +160,7 @@ static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, in
     s->du = mem_alloc(context, s->bytes);
     if (!s->u || !s->y || !s->dy || !s->du) {
         status =
-            fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu numbers",
+            fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu elements",
                  c->batch, c->rows, c->cols, channels);
         goto done;
     }
@@ -203,14 +203,14 @@ enum {
     WORKS
 };
 
-/* A kind of work, and what it is done on; NULL: it is left out. */
+/* A kind of work and its subject; NULL: it is left out. */
 typedef struct work {
     bench_work run;
     void *on;
 } work;
 
-/* The median of what a kind of work takes as a multiple of another, within rounds; 0 when there is
- * none. */
+/* The median over rounds of the ratio between the times of two kinds of work; 0 if one of them was
+ * left out. */
 static double ratio(double (*samples)[MAX_ROUNDS], int a, int b, int rounds)
 {
     double ratios[MAX_ROUNDS];

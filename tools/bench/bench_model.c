@@ -15,8 +15,8 @@ enum { WARM_UP = 2, SEED = 1 }; /* WARM_UP: runs that are not timed */
 
 struct bench_model {
     ssm2d_context *context;
-    ssm2d_model *model;     /* of inference, which has the weights, and a plan of it */
-    ssm2d_session *session; /* the graph is in it; NULL: this is training */
+    ssm2d_model *model;     /* inference: the weights */
+    ssm2d_session *session; /* inference: owns the graph; NULL: training */
     float *images, *logits; /* of inference: [batch][channels][rows][cols], [batch][outputs] */
     bench_training training;
     graph *graph;  /* of the session or of training */
@@ -61,7 +61,7 @@ void bench_model_watch(bench_model *m, bench_watcher *watch, void *arg)
     graph_watch(m->graph, watch ? watch_node : NULL, m);
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------------------------- */
 
 /* Inference: a model with initial weights, planned and run as by a program that uses
  * ssm2d_model.h. */
@@ -101,7 +101,7 @@ static ssm2d_status warm_up(bench_model *m, ssm2d_error *error)
     for (int i = 0; i < WARM_UP; i++) bench_model_run(m);
     for (size_t i = 0; i < m->out->count; i++)
         if (!isfinite(m->out->data[i]))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "the model gives numbers that are not finite");
+            return fail(error, SSM2D_ERROR_ARGUMENT, "the model's output is not finite");
     m->runs = 0;
     m->update = 0;
     graph_time(m->graph, m->times);

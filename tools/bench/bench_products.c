@@ -47,9 +47,9 @@ static const option options[] = {
     {"model", OPTION_CHOICE, offsetof(values, model), "the shapes of one model alone",
      .choice = model_name_at},
     {"batch", OPTION_INT, offsetof(values, batch),
-     "images per batch; 128 when not given, 32 for images of more than 64 pixels", .low = 1,
+     "images per batch (default: 128, or 32 for images of more than 64 pixels)", .low = 1,
      .high = 65536},
-    {"rows", OPTION_INT, offsetof(values, rows), "a shape of your own: rows of x", .low = 1,
+    {"rows", OPTION_INT, offsetof(values, rows), "rows of x, for a shape of your own", .low = 1,
      .high = 1e6},
     {"out", OPTION_INT, offsetof(values, out), "columns of y", .low = 1, .high = 65536},
     {"in", OPTION_INT, offsetof(values, in), "columns of x", .low = 1, .high = 65536},
@@ -66,7 +66,7 @@ static ssm2d_status check(const void *v, ssm2d_error *error)
                     "a shape of your own needs all of --rows, --out and --in");
     if (count && (o->model || given(o->batch)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--rows, --out and --in are a shape of their own: leave out --model and "
+                    "--rows, --out and --in define a shape of your own: leave out --model and "
                     "--batch");
     return SSM2D_OK;
 }

@@ -27,13 +27,12 @@ _Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small fo
 static const option options[] = {
 #include "bench_model_options.def"
     {"latency", OPTION_STRING, AT(latency),
-     "of a short message on the network, such as 2us or 0.05ms; measured when not given",
-     .value = "TIME"},
+     "latency of a short message, such as 2us or 0.05ms (default: measured)", .value = "TIME"},
     {"bandwidth", OPTION_STRING, AT(bandwidth),
-     "of a process's connection, each way, such as 12.5GB/s or 10Gbit/s; measured when not given",
+     "bandwidth of a process, each way, such as 12.5GB/s or 10Gbit/s (default: measured)",
      .value = "SPEED"},
-    {"ranks", OPTION_INT, AT(ranks), "processes to predict for at most", .low = 1, .high = 32768,
-     .default_value = "1024"},
+    {"ranks", OPTION_INT, AT(ranks), "largest number of processes to predict for", .low = 1,
+     .high = 32768, .default_value = "1024"},
     {"plot", OPTION_STRING, AT(plot),
      "draw the efficiency over the number of processes, beside that on usual networks: .png, .svg "
      "or .pdf",

@@ -149,7 +149,7 @@ ssm2d_status bench_simulate(const model_config *config, size_t batch, int thread
     ssm2d_status status = pool_costs_measure(&s->costs, error);
     if (status) return status;
     s->check_count = processors_available() < 2 ? 1 : SIMULATION_CHECKS;
-    for (int i = -1; i < s->check_count && !status; i++) { /* -1: what it is about */
+    for (int i = -1; i < s->check_count && !status; i++) { /* -1: the simulated number of threads */
         bed b = {.trace = NULL};
         step_record record;
         simulation_check *check = i < 0 ? NULL : &s->checks[i];
@@ -228,10 +228,10 @@ void bench_simulation_table(const simulation *s, size_t batch)
         printf("check: %d thread%s simulated %.4g ms, measured %.4g ms, error %+.1f %%\n",
                s->checks[i].threads, i ? "s" : "", s->checks[i].simulated, s->checks[i].measured,
                100 * error_of(&s->checks[i]));
-    printf(
-        "the pool: %.0f ns until a worker sees a run, %.0f ns for a task number in turn, %.0f ns "
-        "for each worker at the end\n",
-        1e9 * s->costs.signal, 1e9 * s->costs.counter, 1e9 * s->costs.line);
+    printf("the pool: %.0f ns until a worker sees a run, %.0f ns to take a task, %.0f ns for each "
+           "worker "
+           "at the end\n",
+           1e9 * s->costs.signal, 1e9 * s->costs.counter, 1e9 * s->costs.line);
     printf("%-16s %-8s %6s %6s %10s %10s %8s %8s %9s %9s %9s\n", "operator", "", "runs", "tasks",
            "1 thr. ms", "all ms", "speed-up", "share", "serial", "uneven", "pool");
     for (int i = 0; i < s->op_count; i++) print_row(&s->ops[i], &s->step);

@@ -1,4 +1,4 @@
-/* bench_simulate - what a training step would take with more threads than this machine has.
+/* bench_simulate - predicts the time of a training step with more threads than this machine has.
  *
  * The time of each task of a step is recorded with one thread, the tasks being cut as they would be
  * for all threads, and run through the schedule of the pool. What is not simulated: processors that

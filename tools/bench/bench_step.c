@@ -154,7 +154,7 @@ ssm2d_status bench_step_timeline(bench_step *b, double seconds, double *visits, 
 
 const batch_gradient *bench_step_gradient(const bench_step *b) { return b->gradient; }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------------------------- */
 
 static ssm2d_status create(bench_step *b, ssm2d_error *error)
 {

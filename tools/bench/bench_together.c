@@ -70,7 +70,7 @@ static void print_table(size_t batch, int slices, const outcome *o)
                (double)batch * 1e3 / c->ms, c->ms, c->bytes * 1e-6,
                100 * (c->working + c->waiting) / c->ms, 100 * c->waiting / c->ms);
     }
-    printf("the order costs %.1f %% of the step's time\n", 100 * (o->ratio - 1));
+    printf("the fixed order costs %.1f %% of the step's time\n", 100 * (o->ratio - 1));
 }
 
 ssm2d_status bench_together(ssm2d_context *context, const model_config *config, size_t batch,

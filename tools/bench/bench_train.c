@@ -79,8 +79,8 @@ static ssm2d_status check(const void *v, ssm2d_error *error)
 static const option options[] = {
 #include "bench_model_options.def"
     {"simulate-threads", OPTION_INT, BENCH_AT(simulate_threads),
-     "predict the step with so many threads from the times of its tasks, which are measured with "
-     "one thread and with two, whatever --threads says",
+     "predict the step with this many threads from the times of its tasks, which are measured with "
+     "one and with two threads (ignores --threads)",
      .low = 1, .high = 1024},
     {"memory", OPTION_CHOICE, BENCH_AT(memory),
      "normal, or low, as of train; low is timed beside normal", .choice = memory_name,
@@ -102,7 +102,7 @@ const command command_bench_train = {
     "thread takes the next task "
     "when it is free, all wait for the last, and the pool's own time per run is that measured "
     "here between two threads, times the number of threads where they wait for each other. The "
-    "table says what keeps an operator from being so many times as fast: work outside tasks "
+    "table shows what limits the speed-up of an operator: work outside tasks "
     "(serial), threads waiting for the longest task (uneven), and the pool. Memory bandwidth, "
     "caches and power that processors share are not simulated. The same simulation is compared "
     "with 1 and 2 real threads: the check's error says how far to trust it.\n"

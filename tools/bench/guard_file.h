@@ -1,5 +1,5 @@
-/* guard_file - the ratios that a kind of processor reached once, in a JSON file, and comparing new
- * ones with them. */
+/* guard_file - reads and writes the ratios that a kind of processor has reached, as JSON, and
+ * compares new ones with them. */
 #ifndef SSM2D_TOOLS_GUARD_FILE_H
 #define SSM2D_TOOLS_GUARD_FILE_H
 
@@ -22,7 +22,7 @@ typedef struct guard_ratios {
 
 /* The kind of this processor as a file's name without ending: vendor, family, model and name as
  * lscpu shows them, and the instruction set; all in small letters, digits and dashes. cpuinfo: the
- * text of /proc/cpuinfo; fields that it does not have are left out. */
+ * text of /proc/cpuinfo; missing fields are left out. */
 void guard_kind(const char *cpuinfo, const char *instruction_set, char kind[GUARD_KIND]);
 
 ssm2d_status guard_read(const ssm2d_context *context, const char *path, guard_ratios *r,

@@ -1,9 +1,9 @@
-/* pool_schedule - how long the pool of src/core takes with any number of threads, computed from the
- * times of the tasks.
+/* pool_schedule - computes how long the pool of src/core takes with any number of threads, given
+ * the times of the tasks.
  *
  * As there, the caller opens a round, every thread takes the next task number of its group when it
  * is free, and of the other groups when there is none left, and the caller closes the round when
- * all are done. What threads do to each other is counted in times of cache lines that move between
+ * all are done. The costs of synchronisation are the times of cache lines that move between
  * processors:
  *
  *     signal   from the opening of a round until a waiting worker sees it

@@ -1,8 +1,8 @@
 /* step_trace - the times of all tasks of a model's step, recorded with one thread.
  *
  * A step is a list of items: the work before a run of the pool, and the tasks of the run; or only
- * work. Steps repeat the same items, so that a time is the median over several steps: it then has
- * nothing of what else the machine did at the time. */
+ * work. Steps repeat the same items, so a time is the median over several steps, which excludes
+ * disturbances by other processes. */
 #ifndef SSM2D_TOOLS_STEP_TRACE_H
 #define SSM2D_TOOLS_STEP_TRACE_H
 
@@ -23,14 +23,14 @@ typedef struct step_record {
 
 typedef struct step_trace step_trace;
 
-/* From here until it is destroyed, the context cuts work for `threads` threads, and runs it on the
- * caller's. */
+/* Until the trace is destroyed, the context cuts work for `threads` threads and runs it on the
+ * caller's thread. */
 ssm2d_status step_trace_create(ssm2d_context *context, int threads, int max_steps, step_trace **out,
                                ssm2d_error *error);
 void step_trace_destroy(step_trace *t);
 /* Runs and records a step of the model, which has the context of the trace. */
 ssm2d_status step_trace_record(step_trace *t, bench_model *m, ssm2d_error *error);
-/* Once, after the last step. */
+/* Call this once, after the last step. */
 ssm2d_status step_trace_medians(step_trace *t, step_record *record, ssm2d_error *error);
 
 #endif

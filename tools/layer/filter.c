@@ -33,13 +33,13 @@ static const option options[] = {
      "picture to write: .png, .jpg, .jpeg or .pdf; - writes a PNG to standard output",
      .value = "FILE", .letter = 'o', .required = 1},
     {"angle", OPTION_DOUBLE, offsetof(values, angle),
-     "direction of the trail in degrees: 0 right, 90 down, 180 left, 270 up (45 when not given); "
-     "above 180 with --in-memory",
+     "direction of the trail in degrees: 0 right, 90 down, 180 left, 270 up (default: 45); "
+     "more than 180 requires --in-memory",
      .low = 0, .high = 360},
     {"length", OPTION_DOUBLE, offsetof(values, length),
-     "mean length of the trail in pixels (40 when not given)", .low = 1, .high = 100000},
+     "mean length of the trail in pixels (default: 40)", .low = 1, .high = 100000},
     {"mix", OPTION_DOUBLE, offsetof(values, mix),
-     "weight of the trail in the result, from 0 to 1 (0.7 when not given)", .low = 0, .high = 1},
+     "weight of the trail in the result, from 0 to 1 (default: 0.7)", .low = 0, .high = 1},
     {"config", OPTION_STRING, offsetof(values, config),
      "run the layer in this JSON file instead of the trail", .value = "FILE"},
     {"init", OPTION_CHOICE, offsetof(values, init), "with --config: initial parameters",
@@ -50,16 +50,17 @@ static const option options[] = {
     {"run", OPTION_STRING, offsetof(values, run),
      "run the layer that the model of this run has learned", .value = "RUN"},
     {"block", OPTION_INT, offsetof(values, block),
-     "with --run: the block whose layer it is, from 1 (1 when not given)", .low = 1, .high = 10000},
+     "with --run: use the layer of this block, counted from 1 (default: 1)", .low = 1,
+     .high = 10000},
     {"channel", OPTION_INT, offsetof(values, channel),
-     "with --run: the channel of that layer, from 0; the mean of all when not given", .low = 0,
+     "with --run: the channel of that layer, from 0; default: the mean of all", .low = 0,
      .high = INT_MAX},
     {"weights", OPTION_CHOICE, offsetof(values, weights),
      "with --run: weights of the latest or the best epoch", .choice = run_weights_at},
-    {"quality", OPTION_INT, offsetof(values, quality), "of a JPEG (90 when not given)", .low = 1,
+    {"quality", OPTION_INT, offsetof(values, quality), "quality of a JPEG (default: 90)", .low = 1,
      .high = 100},
     {"max-pixels", OPTION_INT, offsetof(values, max_pixels),
-     "refuse a picture of more pixels before decoding it", .low = 1, .high = 1e15,
+     "refuse pictures with more pixels than this before decoding them", .low = 1, .high = 1e15,
      .default_value = "268435456"},
     {"in-memory", OPTION_FLAG, offsetof(values, in_memory),
      .help = "load the whole picture; needed by directions that look at rows below"},
@@ -69,7 +70,7 @@ static const option options[] = {
 
 static int is_stream(const char *path) { return !strcmp(path, "-"); }
 
-/* The format to write; NULL: the name has no ending that is known. */
+/* The format to write; NULL: unknown file name extension. */
 static const char *format_of(const char *path)
 {
     return is_stream(path) ? "PNG" : image_written_as(path);
@@ -193,7 +194,7 @@ static ssm2d_status create_output(job *j, ssm2d_error *error)
                              error);
 }
 
-/* Reserves u, y and alphas for so many rows. */
+/* Allocates u, y and alphas for `rows` rows. */
 static ssm2d_status take_memory(job *j, size_t rows, double **u, double **y, ssm2d_error *error)
 {
     size_t cells, all;
@@ -282,7 +283,8 @@ static ssm2d_status run_in_memory(job *j, ssm2d_error *error)
     ssm2d_status status;
     plan_options.batch = j->picture.batch;
     plan_options.grid = ssm2d_grid_2d(j->picture.info.rows, j->picture.info.cols);
-    plan_options.type = SSM2D_DOUBLE; /* so that both ways round to the same bytes */
+    plan_options.type =
+        SSM2D_DOUBLE; /* so that streaming and --in-memory round to the same bytes */
     plan_options.inference = 1;
     /* a photograph has many cells and few channels: the recurrence is faster there than transforms,
      * and needs a row of memory where they need hundreds of bytes for each pixel */
@@ -342,7 +344,8 @@ static const char about[] =
     "the height of a PNG or JPEG that is stored upright. Each colour of the picture, scaled to "
     "0..1, is a channel of the "
     "layer; the output is clamped to 0..1. A PNG keeps the 16 bits and the alpha of the "
-    "picture; in a JPEG or PDF samples have 8 bits, and what is transparent is laid over white.\n"
+    "picture; in a JPEG or PDF samples have 8 bits, and transparent pixels are blended over "
+    "white.\n"
     "\n"
     "Without --config and --run the layer is a soft motion blur: every pixel leaves a trail "
     "that fades and widens in one direction. Its weights are positive, and those inside the "

@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-/* Where plane c, row, col of a block of so many rows is in the layer's arrays
- * [batch][rows][cols][channels]. */
+/* Index of (plane c, row, col) in the layer's arrays [batch][rows][cols][channels]. */
 static size_t place(const filter_picture *p, size_t rows, int c, size_t row, size_t col)
 {
     return p->batch == 1 ? (row * p->info.cols + col) * (size_t)p->planes + (size_t)c

@@ -1,9 +1,9 @@
-/* filter_picture - a picture on its way through a layer: samples to numbers and back.
+/* filter_picture - converts a picture to a layer's input, and the layer's output to a picture.
  *
- * What the layer gets are planes of numbers from 0 to 1: the colours, and for a trail alpha and a
- * plane of ones. The output of that plane is the weight that lies inside the picture, by which the
- * others are divided. With alpha the trail's colours are multiplied by it before and divided after,
- * so that transparent pixels leave no colour behind; other layers leave alpha as it is. */
+ * The layer's input are planes with values from 0 to 1: the colours, and for a trail alpha and a
+ * plane of ones. The output of the latter is the sum of the weights inside the picture, by which
+ * the others are divided. With alpha the trail's colours are multiplied by it before and divided
+ * after, so that transparent pixels leave no colour behind; other layers leave alpha as it is. */
 #ifndef SSM2D_TOOLS_FILTER_PICTURE_H
 #define SSM2D_TOOLS_FILTER_PICTURE_H
 

@@ -5,7 +5,7 @@
  *
  *     mean over h of K_h = sum over r, groups g of (uses_g / H) * K_g
  *
- * A layer divides C by the square root of d_state, which is multiplied out again. */
+ * A layer divides C by the square root of d_state, which is compensated for. */
 #include "filter_run.h"
 
 #include "core/arith.h"
@@ -23,7 +23,7 @@ typedef struct group {
     int system, c_row, uses;
 } group;
 
-/* Adds the pair to the list of a direction; returns how many there are then. */
+/* Adds the pair to the list of a direction; returns the new length of the list. */
 static int add_group(group *list, int count, int system, int c_row)
 {
     for (int i = 0; i < count; i++)

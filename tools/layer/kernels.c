@@ -42,29 +42,29 @@ static const option options[] = {
      "images of these data, or on those of the run (test)",
      .value = "IMAGE|DATA|test"},
     {"images", OPTION_INT, offsetof(values, images),
-     "receptive field: number of images of a data set to average over (64 when not given)",
-     .low = 1, .high = 1000000},
+     "receptive field: number of images of a data set to average over (default: 64)", .low = 1,
+     .high = 1000000},
     {"block", OPTION_INT, offsetof(values, block),
-     "receptive field: of the tokens after this block, from 1 (when not given: the last)", .low = 1,
+     "receptive field: of the tokens after this block, from 1 (default: the last)", .low = 1,
      .high = 1024},
     {"output", OPTION_STRING, offsetof(values, output), "picture to write: .png, .svg or .pdf",
      .value = "FILE", .letter = 'o', .required = 1},
     {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "draw the paper's Figure 2"},
     {"draws", OPTION_INT, offsetof(values, draws),
-     "Figure 2: number of random draws of parameters, one column each (5 when not given)", .low = 1,
+     "Figure 2: number of random draws of parameters, one column each (default: 5)", .low = 1,
      .high = MAX_PANELS},
     {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file",
      .value = "FILE"},
     {"channels", OPTION_INT, offsetof(values, channels),
-     "number of channels to show (when not given: 4; for a run one per system, at most 8)",
-     .low = 1, .high = MAX_PANELS},
+     "number of channels to show (default: 4; for a run one per system, at most 8)", .low = 1,
+     .high = MAX_PANELS},
     {"init", OPTION_CHOICE, offsetof(values, init), "layer: initial parameters",
      .choice = layer_init_name},
     {"seed", OPTION_INT, offsetof(values, seed),
      "random seed of the parameters, instead of the one in FILE (default: 0)", .low = 0,
      .high = INT_MAX},
     {"rows", OPTION_INT, offsetof(values, rows),
-     "rows of a kernel (when not given: 20; for a run those of its grid)", .low = 1, .high = 1024},
+     "rows of a kernel (default: 20; for a run those of its grid)", .low = 1, .high = 1024},
     {"cols", OPTION_INT, offsetof(values, cols), "columns of a kernel, likewise", .low = 1,
      .high = 1024},
     {"weights", OPTION_CHOICE, offsetof(values, weights),
@@ -73,7 +73,7 @@ static const option options[] = {
      "colour scale: one for each panel, or one shared by all kernels (default: panel)",
      .choice = scale_at},
     {"no-title", OPTION_FLAG, offsetof(values, no_title),
-     "leave out the title and the notes below, for a figure with a caption of its own"},
+     "leave out the title and the notes below, for use with a separate caption"},
     {0}};
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -93,7 +93,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                     "--receptive-field needs the folder of a run: ssm2d kernels RUN ..");
     if (runs > 1 && !o->receptive_field)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "kernels are drawn of one run at a time, and here are %d", runs);
+                    "kernels are drawn for one run at a time, not for %d", runs);
     if (runs > MAX_PANELS)
         return fail(error, SSM2D_ERROR_ARGUMENT, "at most %d runs fit in a picture, not %d",
                     MAX_PANELS, runs);
@@ -277,15 +277,15 @@ static void receptive_field(const ssm2d_config *c, const values *o, const double
 static void describe(const layer_setup *s, const values *o, char *note, size_t size)
 {
     const ssm2d_layer layer = layer_of(&layer_ssm2d, &s->config);
-    char norm[32], numbers[32];
+    char norm[32], form[32];
     ssm2d_layer_setting(&layer, "norm", norm, sizeof norm);
-    ssm2d_layer_setting(&layer, "values", numbers, sizeof numbers);
+    ssm2d_layer_setting(&layer, "values", form, sizeof form);
     snprintf(note, size,
              "%d channel%s, norm %s, %s values, n_ssm %d, d_state %d, init %s, seed %llu. K[0,0] "
              "is at the bottom left.\n%s\n"
              "Receptive field: |dy/du| by offset from the output's position, averaged over "
              "channels%s; logarithmic scale.",
-             s->config.channels, s->config.channels == 1 ? "" : "s", norm, numbers, s->config.n_ssm,
+             s->config.channels, s->config.channels == 1 ? "" : "s", norm, form, s->config.n_ssm,
              s->config.d_state, layer_init_name((int)s->config.init), (unsigned long long)s->seed,
              scale_note(o), s->config.layer_norm ? ", before the LayerNorm" : "");
 }
@@ -426,7 +426,7 @@ static const char about[] =
     "block and one column per channel, all directions together.\n"
     "\n"
     "With --receptive-field, draws how strongly the output of the centre token depends on each "
-    "pixel, averaged over images of which each counts alike, for each of the runs side by side:\n"
+    "pixel, averaged over images with equal weight, for each of the runs side by side:\n"
     "\n"
     "  ssm2d kernels runs/plain runs/ssm --receptive-field test -o fields.png\n"
     "\n"

@@ -1,4 +1,4 @@
-/* kernels - what other commands draw as `ssm2d kernels` does. */
+/* kernels - figures of `ssm2d kernels` that other commands draw as well. */
 #ifndef SSM2D_TOOLS_KERNELS_H
 #define SSM2D_TOOLS_KERNELS_H
 

@@ -19,7 +19,7 @@ static void show_progress(void *user, size_t done, size_t of)
     progress_show(p, done);
 }
 
-/* What a run gives to the figure. */
+/* One run's part of the figure. */
 typedef struct field {
     run_receptive_field computed;
     char title[TITLE];

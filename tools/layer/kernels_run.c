@@ -83,8 +83,8 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
     return status;
 }
 
-/* The number of channels to show: as many as asked for, or as have kernels of their own, but no
- * more than the block with the fewest has. */
+/* The number of channels to show: as requested, or as many as have different kernels, but not more
+ * than the block with the fewest has. */
 static int channels_shown(const kernels_run *what, const run_model *m)
 {
     const mixer_config *mixed = &m->settings.model.mixer;

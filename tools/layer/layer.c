@@ -1,5 +1,5 @@
-/* ssm2d layer - a bare layer on arrays in files: forward, every gradient, and a comparison with
- * what is expected. */
+/* ssm2d layer - runs a single layer on arrays in files: forward, all gradients, and a comparison
+ * with expected results. */
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
@@ -44,12 +44,12 @@ static const option options[] = {
      "folder to write the results to; created if it does not exist", .value = "DIR", .letter = 'o'},
     {"algo", OPTION_CHOICE, offsetof(values, algo), "algorithm", .default_value = "auto",
      .choice = algorithm_at},
-    {"precision", OPTION_CHOICE, offsetof(values, precision), "type of the numbers",
+    {"precision", OPTION_CHOICE, offsetof(values, precision), "floating-point type",
      .default_value = "double", .value = "TYPE", .choice = precision_at},
     {"check", OPTION_FLAG, offsetof(values, check),
      .help = "compare with the expected arrays in CASE_DIR"},
     {"allow_nonfinite", OPTION_FLAG, offsetof(values, allow_nonfinite),
-     .help = "accept and write numbers that are infinite or not a number"},
+     .help = "accept and write values that are infinite or NaN"},
     {0}};
 
 /* An array of results, of the job's type. */
@@ -67,7 +67,7 @@ typedef struct job {
     const values *options;
     layer_case input;
     ssm2d_type type;
-    size_t number; /* bytes of one element of this type */
+    size_t element_size; /* bytes of one element */
     ssm2d_plan *plan;
     ssm2d_workspace *workspace;
     void *params, *u, *dy, *dparams;
@@ -75,11 +75,11 @@ typedef struct job {
     int count, owned; /* the first ones own their data; the others are parts of dparams */
 } job;
 
-/* Returns a copy of n doubles in the job's type, or zeros when from is NULL; NULL without
+/* Returns a copy of n doubles in the job's type, or zeros if from is NULL; NULL if out of
  * memory. */
 static void *typed(const job *j, const double *from, size_t n)
 {
-    void *copy = mem_alloc(j->context, n * j->number);
+    void *copy = mem_alloc(j->context, n * j->element_size);
     if (!copy || !from) return copy;
     for (size_t i = 0; i < n; i++) {
         if (j->type == SSM2D_DOUBLE)
@@ -107,8 +107,8 @@ static result *add_result(job *j, const char *prefix, const char *name, int rank
     return r;
 }
 
-/* Refuses an array that is not finite, unless that is asked for. Numbers that are finite in a file
- * may be too large for a float. */
+/* Refuses an array that is not finite, unless --allow-nonfinite is given. A value that is finite in
+ * a file may be too large for a float. */
 static ssm2d_status check_finite(const job *j, const char *name, const void *data, size_t count,
                                  ssm2d_error *error)
 {
@@ -197,7 +197,8 @@ static ssm2d_status compute(job *j, ssm2d_error *error)
     if (kernel) status = add_dkernel(j, kernel_rank, kernel_shape, error);
     j->owned = j->count;
     for (int i = 0; !status && layer_case_param(c, i, &a); i++)
-        add_result(j, "d", a.name, a.rank, a.shape, (char *)j->dparams + a.offset * j->number);
+        add_result(j, "d", a.name, a.rank, a.shape,
+                   (char *)j->dparams + a.offset * j->element_size);
     for (int i = 0; i < j->count && !status; i++)
         status =
             check_finite(j, j->results[i].name, j->results[i].data, j->results[i].count, error);
@@ -244,7 +245,7 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
         if (isnan(difference)) break;
     }
     mem_free(j->context, reference);
-    /* an array of zeros has no scale: the difference itself counts */
+    /* for an array of zeros the difference is absolute */
     double relative = largest > 0 ? difference / largest : difference;
     int good = relative <= tolerance;
     *beyond += !good;
@@ -273,7 +274,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     job j = {.context = context, .options = v};
     int beyond = 0;
     j.type = strcmp(j.options->precision, "float") ? SSM2D_DOUBLE : SSM2D_FLOAT;
-    j.number = j.type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
+    j.element_size = j.type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
     ssm2d_status status = layer_case_read(context, j.options->folder, &j.input, error);
     if (!status) status = compute(&j, error);
     for (int i = 0; i < j.count && !status && j.options->check; i++)
@@ -298,21 +299,21 @@ static const char about[] =
     "s4nd, ema or conv; there is one .npy file per parameter (D of ssm2d is omega.npy); u.npy is "
     "the "
     "input and dy.npy the gradient of the loss with respect to the output, both (batch, channels, "
-    "rows, columns), or of ema (cells, batch, channels).\n"
+    "rows, columns), or for ema (cells, batch, channels).\n"
     "\n"
     "Writes to DIR: K, the kernels; y, the output; and the gradients du, d<name> for every "
-    "parameter, and of ssm2d dK. Kernels are (directions, channels, rows, columns) of ssm2d, "
-    "(systems, row offsets, column offsets) of s4nd, and (channels, cells) of ema, twice as many "
+    "parameter, and for ssm2d dK. Kernels are (directions, channels, rows, columns) for ssm2d, "
+    "(systems, row offsets, column offsets) for s4nd, and (channels, cells) for ema, twice as many "
     "channels when it is bidirectional.\n"
     "\n"
     "--check prints one line per array, and fails when an array differs from the expected one "
     "in CASE_DIR by more than 1e-11 (double) or 3e-5 (float) of its largest value.\n"
     "\n"
-    "Parameters must be finite. When an input or a result is infinite or not a number, nothing "
+    "Parameters must be finite. When an input or a result is infinite or NaN, nothing "
     "is written and the command fails, unless --allow-nonfinite is given.";
 
 const command command_layer = {"layer",
-                               "run a bare layer on arrays in files: results, gradients",
+                               "run a single layer on arrays in files: results, gradients",
                                about,
                                options,
                                check_values,

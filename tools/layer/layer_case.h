@@ -1,5 +1,5 @@
-/* layer_case - a folder with one case of a bare layer: case.json, and one .npy per parameter, `u`
- * and `dy`. "kind" in case.json says what kind of layer it is. */
+/* layer_case - a folder with one test case of a single layer: case.json, and one .npy per
+ * parameter, `u` and `dy`. "kind" in case.json says what kind of layer it is. */
 #ifndef SSM2D_TOOLS_LAYER_CASE_H
 #define SSM2D_TOOLS_LAYER_CASE_H
 
@@ -32,9 +32,9 @@ ssm2d_status layer_case_array(const ssm2d_context *context, const char *folder, 
 
 /* The i-th parameter under the name of its file, without .npy; 0: there is none. */
 int layer_case_param(const layer_case *c, int i, ssm2d_param *param);
-/* The shape of u, dy, y and du in files, and how their cells stand there; returns the rank. They
- * are (batch, channels, rows, columns), or of layers that see cells in raster order (cells, batch,
- * channels), as Mega has sequences. */
+/* The shape and strides of u, dy, y and du in files; returns the rank. The shape is (batch,
+ * channels, rows, columns), or for layers that see a sequence in raster order (cells, batch,
+ * channels), as in Mega. */
 int layer_case_grid(const layer_case *c, size_t shape[4], ssm2d_strides *strides);
 
 #endif

@@ -1,9 +1,9 @@
-/* The gradient with respect to each direction's kernel, computed as the formula says, in double:
+/* The gradient with respect to each direction's kernel, computed from its definition, in double:
  *
  *     dkernel[r,h,p,q] = sum_b sum_ij g'[b,h,i,j] * u'[b,h,i-p,j-q]
  *
- * g is the gradient at the output of the convolution: dy, or what the LayerNorm's backward makes of
- * it. u' and g' are u and g, flipped as direction r flips them. */
+ * g is the gradient at the output of the convolution: dy, or the result of the LayerNorm's
+ * backward. u' and g' are u and g, flipped as direction r flips them. */
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"

@@ -1,4 +1,4 @@
-/* layer_dkernel - the gradient with respect to the 2-D SSM's kernels, as the formula says. */
+/* layer_dkernel - the gradient with respect to the 2-D SSM's kernels, from its definition. */
 #ifndef SSM2D_TOOLS_LAYER_DKERNEL_H
 #define SSM2D_TOOLS_LAYER_DKERNEL_H
 

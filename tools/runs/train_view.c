@@ -150,10 +150,9 @@ void train_view_start(void *user, const train_start *start)
         print_choice(start);
     }
     if (start->old_epochs)
-        printf(
-            "the run had %ld epochs and has %ld now: from here on the learning rate is that of a "
-            "run of so many\n",
-            start->old_epochs, (long)s->options.epochs);
+        printf("the run had %ld epochs and has %ld now: from here on the learning rate follows the "
+               "schedule of the longer run\n",
+               start->old_epochs, (long)s->options.epochs);
     if (start->read) {
         printf("initial weights from ");
         text_print(stdout, s->options.start);

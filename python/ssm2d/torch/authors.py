@@ -1,9 +1,9 @@
-"""Weights of the paper's published PyTorch module in the terms of this library.
+"""Converts weights of the paper's published PyTorch module to this library.
 
 The module holds, for K = directions * n_ssm systems, N coordinates and H channels: A.A_1 .. A.A_4
 (K, N), or A_angle.A_1 .. and A_radius.A_1 .. when complex; B_1, B_2 (K, N), complex (K, N, 2); C_1,
 C_2 of directions * H rows (2024), or K (2023); omega (H); normalization.weight, .bias (H) when it
-normalises. A parameter kernel_raw, if there is one, is not used by it.
+normalises. The module does not use its parameter kernel_raw, if it has one.
 
 The module of 2023 is assign="paper": direction r and channel h have the system r * n_ssm + h mod
 n_ssm. The module of 2024 is assign="authors": (r * H + h) mod K."""

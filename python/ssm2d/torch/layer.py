@@ -1,5 +1,5 @@
 """Layers as PyTorch modules: Layer for every kind of the library, and SSM2d, S4ND and EMA. CPU
-tensors go to the library as they are; others take the kind's PyTorch operations (twins/)."""
+tensors are computed by the library; others by the kind's PyTorch operations (twins/)."""
 import inspect
 import math
 from contextlib import nullcontext
@@ -32,7 +32,7 @@ class Layer(nn.Module):
         grids of one or three axes "BLC", "BCL", "BDHWC", "BCDHW"; None: channels last
     seed: of the initial values; None: from PyTorch's generator
     algorithm: "auto" or one of the library's; measure: auto times the candidates; max_bytes: bound
-        of a workspace
+        for a workspace
     backend: "auto" (the library for CPU tensors, PyTorch operations for others), "library", or
         "torch"
     Parameters are named and shaped as in the library."""
@@ -96,7 +96,7 @@ class Layer(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self, seed: Optional[int] = None) -> None:
-        """New initial values, by the setting `init` where the kind has it."""
+        """Draws new initial values, according to the setting `init` if the kind has it."""
         if seed is None:
             seed = int(torch.randint(2**62, ()))
         layer = arrays.Layer(self.config.kind, **self.config.settings)
@@ -115,7 +115,7 @@ class Layer(nn.Module):
             params = [getattr(self, name) for name in self.names]
         if u.dtype is not params[0].dtype and tracing.autocast_enabled():
             u = u.to(params[0].dtype)
-        # They see operators alone: what the library computes would be a constant to them.
+        # These see operators only: the library's results would be constants to them.
         recorded = torch.jit.is_tracing() or type(u) not in PLAIN or tracing.compiling()
         if recorded and torch.onnx.is_in_onnx_export():
             return self._forward_torch(u, params, True)
@@ -149,11 +149,11 @@ class Layer(nn.Module):
         return y
 
     def gather(self, params) -> torch.Tensor:
-        """The flat array of the library. A copy, so that backward has the values that forward
-        had."""
+        """The parameters as the library's flat array; a copy, so that backward uses the values that
+        forward used."""
         addresses = [p.data_ptr() for p in params]
         cached = self._views
-        # the views keep that memory, so it is the same
+        # the views keep that memory alive, so equal addresses mean the same memory
         if cached is not None and cached[0] == addresses:
             return torch.cat(cached[1])
         for name, size, p in zip(self.names, self.shapes, params):
@@ -168,8 +168,7 @@ class Layer(nn.Module):
         return torch.cat(views)
 
     def prepared(self, shape: plans.Shape, flat: torch.Tensor, u: torch.Tensor) -> tuple:
-        """A workspace that holds the kernels of these parameters, and the pool that it goes back
-        to."""
+        """(a workspace that holds the kernels of these parameters, the pool to return it to)"""
         cache = self._cache
         # By value, not by version counters: those do not see what is written through .data or by
         # another process.
@@ -188,7 +187,7 @@ class Layer(nn.Module):
             return pool, workspace
 
     def _forward_torch(self, u: torch.Tensor, params, exported: bool) -> torch.Tensor:
-        """By PyTorch operations; exported: by those that ONNX has."""
+        """Computes with PyTorch operations; exported: only with those that ONNX has."""
         if self.backend == "library" and not exported:
             raise ValueError(f"u: on {u.device}, parameters on {params[0].device}; "
                              f"backend='library' needs the CPU")
@@ -214,9 +213,9 @@ class Layer(nn.Module):
         return y.movedim(1, axes[-1])
 
     def kernel(self, *grid: int) -> torch.Tensor:
-        """The convolution kernels of a grid, such as kernel(rows, columns), without what the layer
-        adds to them (D, omega): of the 2-D SSM [directions][channels][rows][columns], causal;
-        ssm2d.h has the shapes of other kinds. Differentiable if the kind has PyTorch operations."""
+        """The convolution kernels for a grid, such as kernel(rows, columns), without the skip term
+        (D, omega): for the 2-D SSM [directions][channels][rows][columns], causal; ssm2d.h has the
+        shapes for other kinds. Differentiable if the kind has PyTorch operations."""
         arrays.check_sides(grid)
         params = {name: getattr(self, name) for name in self.names}
         if self._twin is not None:
@@ -249,10 +248,10 @@ class Layer(nn.Module):
         return self
 
 
-# ---- kinds with a class of their own -------------------------------------------------------------
+# ---- classes for single kinds --------------------------------------------------------------------
 
 def of_kind(kind: str):
-    """Decorates the class of a kind: completes its help and its signature."""
+    """Decorator for the class of a kind: completes its docstring and signature."""
     def decorate(cls):
         keyword = inspect.Parameter.KEYWORD_ONLY
         own = [p for p in inspect.signature(Layer.__init__).parameters.values()
@@ -264,7 +263,7 @@ def of_kind(kind: str):
         cls.kind, cls.__signature__ = kind, inspect.Signature([first, *fields, *own])
         short = "".join(f"\n    {name}: {text}" for name, text in cls.short.items())
         cls.__doc__ = (f"{cls.__doc__}\n\nOptions:\n{describe(kind)}{short}\n"
-                       "    layout, seed, algorithm, measure, max_bytes, backend: as of Layer\n"
+                       "    layout, seed, algorithm, measure, max_bytes, backend: as for Layer\n"
                        "Parameters are named and shaped as in the library.")
         return cls
     return decorate
@@ -294,7 +293,7 @@ class SSM2d(Named):
           layout="BHWC")
 
 Input and output: (batch, rows, columns, channels), or (batch, channels, rows, columns) with
-layout="BCHW"; any number of rows and columns, the same parameters serve all."""
+layout="BCHW"; the same parameters work for any number of rows and columns."""
     short = {"complex": 'short for values: False, True (polar), "polar" or "cartesian"',
              "trunc": "short for trunc_rows and trunc_cols: one number or a pair"}
 
@@ -306,8 +305,8 @@ layout="BCHW"; any number of rows and columns, the same parameters serve all."""
         names and shapes).
 
         prefix: of the module in a model's state dict, as "transformer.layers.0.0.fn.move.";
-        directions: needed for early versions, which do not show it; skip: whether the residual
-        inside the layer (omega) was in use."""
+        directions: required for early versions, whose state dict does not determine it; skip:
+        whether the skip connection inside the layer (omega) was in use."""
         config, values = convert(state_dict, prefix, directions, skip)
         layer = cls(**config, **settings)
         layer.load_state_dict(values)
@@ -316,8 +315,8 @@ layout="BCHW"; any number of rows and columns, the same parameters serve all."""
 
 @of_kind("s4nd")
 class S4ND(Named):
-    """S4ND: one diagonal state-space kernel for each axis and side; the 2-D kernel is the product
-    of those of the axes. y = conv(u) + D.u
+    """S4ND: one state-space kernel for each axis and side; the 2-D kernel is the product of the
+    kernels of the axes. y = conv(u) + D.u
 
     S4ND(channels, d_state=16, n_ssm=8, rate=1.0, layout="BHWC")
 
@@ -326,8 +325,8 @@ Input and output are those of SSM2d."""
 
 @of_kind("ema")
 class EMA(Named):
-    """EMA: a moving average with several decays for each channel, over the cells in raster order.
-    y = SiLU(conv(u) + omega.u)
+    """EMA: an exponential moving average with several decays per channel, over cells in raster
+    order. y = SiLU(conv(u) + omega.u)
 
     EMA(channels, d_state=16, bidirectional=True, shift=True, trunc=0, layout="BHWC")
 
@@ -335,7 +334,7 @@ Input and output are those of SSM2d; a sequence is an image of one row, or has l
 
     def __init__(self, channels: int, *, init: str = "authors", **options):
         if init != "authors":
-            raise ValueError(f"init={init!r}: EMA has one way to start; use authors")
+            raise ValueError(f"init={init!r}: EMA has only one way to initialise; use authors")
         super().__init__(channels, **options)
 
 
@@ -343,13 +342,13 @@ CLASSES = {cls.kind: cls for cls in (SSM2d, S4ND, EMA)}
 
 
 def create(kind: str, channels: int, **options) -> Layer:
-    """A layer of a kind, of the kind's own class where it has one."""
+    """A layer of a kind, as an instance of the kind's own class if it has one."""
     return CLASSES[kind](channels, **options) if kind in CLASSES else Layer(kind, channels,
                                                                             **options)
 
 
 def decay_groups(model: nn.Module, weight_decay: float) -> list:
-    """Two groups of parameters for an optimizer: without weight decay are the systems of the layers
+    """Two groups of parameters for an optimizer. Weight decay is off for the systems of the layers
     (A, B, C of SSM2d, all but D of S4ND, all but omega of EMA), biases and norms."""
     systems = {id(getattr(m, p.name)) for m in model.modules() if isinstance(m, Layer)
                for p in m.config.params if not p.decay}

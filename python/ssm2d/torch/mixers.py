@@ -1,4 +1,4 @@
-"""Puts the layer into the blocks of vision transformers: on patch tokens, after a block's first
+"""Adds a layer to the blocks of vision transformers: on patch tokens, after a block's first
 norm."""
 import math
 from functools import partial
@@ -11,8 +11,8 @@ from .layer import SSM2d, create
 
 
 class Mix:
-    """Forward hook of a block's first norm: mixes what comes out of it. Tokens that are not of the
-    image pass by."""
+    """Forward hook of a block's first norm: mixes its output. Tokens that are not patches pass
+    unchanged."""
 
     def __init__(self, mixer: nn.Module, grid, others: int):
         self.mixer, self.grid, self.others = mixer, grid, others
@@ -72,14 +72,14 @@ def _first_norm(block: nn.Module) -> Optional[nn.Module]:
 def add_mixers(model: nn.Module, *, mixer=SSM2d, grid: Optional[tuple] = None,
                class_tokens: Optional[int] = None,
                **options) -> nn.Module:
-    """Puts an SSM2d, or another mixer, as `mixer` into every block of a torchvision vit_* or swin_*
-    model, or one of timm's built like them: what the block's first norm gives is mixed, then goes
-    to the attention. Changes the model, and returns it. Its own parameters keep their names; those
-    of the layers are `<block>.mixer.<name>`.
+    """Adds an SSM2d, or another mixer, as `mixer` to every block of a torchvision vit_* or swin_*
+    model, or of a timm model built like them: the output of the block's first norm is mixed and
+    then goes to the attention. Changes the model and returns it. Its own parameters keep their
+    names; those of the layers are `<block>.mixer.<name>`.
 
-    mixer: SSM2d, S4ND, EMA, or the name of a kind; grid: (rows, columns) of patch tokens, when the
-    model does not say; class_tokens: how many tokens at the front are not of the image (they pass
-    by), when the model does not say; options: of the mixer, but channels and layout."""
+    mixer: SSM2d, S4ND, EMA, or the name of a kind; grid: (rows, columns) of patch tokens, if the
+    model does not have it; class_tokens: number of leading tokens that are not patches (they pass
+    unchanged), if the model does not have it; options: of the mixer, except channels and layout."""
     if isinstance(mixer, str):
         mixer = partial(create, mixer)
     for name in ("channels", "layout"):

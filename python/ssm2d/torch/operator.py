@@ -1,11 +1,10 @@
-"""Layers as operators of PyTorch, ssm2d::layer_forward and ssm2d::layer_backward, for what cannot
-call the library itself: torch.jit.trace, which records operators by name, fake and meta tensors,
-torch.compile, torch.export, torch.func.
+"""Layers as operators of PyTorch, ssm2d::layer_forward and ssm2d::layer_backward, for
+callers that cannot call the library directly: torch.jit.trace, which records operators by name,
+fake and meta tensors, torch.compile, torch.export, torch.func.
 
-A recorded operator runs wherever ssm2d.torch was imported: its arguments say everything about it,
-kind and settings as one text of JSON. Operators keep nothing between calls: the backward computes
-the kernels again, and parameters are not compared with those of the last call. Eager calls of
-layers do not come here."""
+A recorded operator runs wherever ssm2d.torch is imported: its arguments describe it completely,
+with kind and settings as JSON. Operators keep no state between calls: backward recomputes the
+kernels, and nothing is cached. Eager calls of layers do not use these operators."""
 import json
 import warnings
 from contextlib import contextmanager
@@ -36,7 +35,7 @@ def runner_of(settings: str) -> plans.Runner:
 # ---- computing -----------------------------------------------------------------------------------
 
 def prepare(u, params, settings: str, grad: int) -> tuple:
-    """Runner, input, its Shape (None: it is empty), and the parameters as the library has them."""
+    """(runner, input, its Shape or None if it is empty, flat parameters)"""
     run, shape = runner_of(settings), None
     if u.numel():
         u, shape = run.fit(u, grad)
@@ -84,14 +83,14 @@ def shapes_of_backward(dy, u, params, settings: str):
 
 @contextmanager
 def below():
-    """Inside, operators compute without asking for gradients: for the forward of an
-    autograd.Function, and so that an operator does not call itself for ever."""
+    """Within this context operators compute without autograd: for the forward of an
+    autograd.Function, and to prevent infinite recursion."""
     guard = torch._C._AutoDispatchBelowAutograd()
     if hasattr(guard, "__enter__"):
         with guard:
             yield
         return
-    try:  # before torch 2 it was in force for as long as it lived
+    try:  # before torch 2 it was active as long as it existed
         yield
     finally:
         del guard
@@ -126,8 +125,7 @@ def autograd_backward(dy, u, params, settings: str):
 
 
 class Transformed(torch.autograd.Function):
-    """The layer inside transforms of torch.func, which call forward without what they wrap tensors
-    in."""
+    """The layer inside transforms of torch.func, which call forward with unwrapped tensors."""
     @staticmethod
     def forward(settings, u, *params):
         return compute_forward(u, params, settings)
@@ -169,12 +167,12 @@ class TransformedBackward(torch.autograd.Function):
 def register(name: str, schema: str, compute, shapes, autograd) -> None:
     """Registers ssm2d::<name><schema>.
 
-    compute: of CPU tensors; shapes: of tensors without data, gives empty ones; autograd: what is
-    called where gradients may be wanted; it computes by `below`."""
+    compute: implementation for CPU tensors; shapes: for tensors without data, returns empty ones;
+    autograd: called where gradients may be required; it computes with `below`."""
     def compute_or_warn(*arguments):
         try:
             return compute(*arguments)
-        except Exception as error:  # a trace that runs it raises another one, without the text
+        except Exception as error:  # running a trace would lose its message
             warnings.warn(f"ssm2d::{name}: {error}", RuntimeWarning)
             raise
 

@@ -1,5 +1,5 @@
-"""CPU tensors in the library: plans and workspaces, which layers of one configuration share, and
-the autograd function of eager calls."""
+"""Runs the library on CPU tensors: plans and workspaces, which layers with the same configuration
+share, and the autograd function of eager calls."""
 import weakref
 from typing import Optional
 
@@ -19,8 +19,8 @@ _threads: Optional[int] = None
 
 
 def set_num_threads(threads: Optional[int]) -> None:
-    """How many threads the library uses from now on; None: as many as torch.get_num_threads() says
-    at each call."""
+    """Sets the number of threads that the library uses; None: torch.get_num_threads() at each
+    call."""
     global _threads
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int)
                                 or threads < 1):
@@ -45,7 +45,7 @@ def overlaps(size, stride) -> bool:
 
 
 def check_input(u, layout: str, channels: int) -> tuple:
-    """Where batch, the axes of the grid and channels are, when u fits."""
+    """The axes of batch, grid and channels; raises an error if the shape of u does not fit."""
     axes = arrays.order(layout)
     sizes = tracing.sizes(u)
     if len(sizes) != len(axes):
@@ -57,18 +57,18 @@ def check_input(u, layout: str, channels: int) -> tuple:
 
 
 class Shape:
-    """What is decided once for inputs of one shape, strides and dtype."""
+    """The plan for inputs of one shape, strides and dtype."""
     __slots__ = ("copy", "plan", "stride", "out_stride", "dense", "__weakref__")
 
     def zeros(self, u):
-        """For the gradient of u: with u's strides."""
+        """An array for the gradient of u, with u's strides."""
         if self.dense:
             return torch.zeros_like(u)
         return torch.empty_strided(u.shape, self.stride, dtype=u.dtype).zero_()
 
 
 class Runner:
-    """Plans by shape, of the layers of one configuration."""
+    """The plans of layers with one configuration, by shape."""
 
     def __init__(self, config: Config, layout: str, algorithm: str, measure: bool, max_bytes: int):
         self.config, self.layout, self.algorithm = config, layout, algorithm
@@ -84,7 +84,7 @@ class Runner:
             made = self.make(u, grad, threads)
             while len(self.shapes) >= MAX_SHAPES:
                 try:
-                    # the oldest; whoever still uses it keeps it alive
+                    # the oldest; current users keep it alive
                     del self.shapes[next(iter(self.shapes))]
                 except (KeyError, RuntimeError, StopIteration):
                     pass  # another thread was quicker
@@ -129,7 +129,7 @@ def runner(*key) -> Runner:
 # ---- executing -----------------------------------------------------------------------------------
 
 def check_params(config: Config, flat: torch.Tensor, u: torch.Tensor) -> None:
-    """Refuses parameters that do not go with u, or are not finite."""
+    """Refuses parameters whose dtype differs from u's, or that are not finite."""
     if flat.dtype is not u.dtype:
         raise TypeError(f"u: dtype {u.dtype}, but the layer's parameters are {flat.dtype}; "
                         f"convert one of them")
@@ -138,7 +138,7 @@ def check_params(config: Config, flat: torch.Tensor, u: torch.Tensor) -> None:
 
 
 def with_strides(tensor: torch.Tensor, stride) -> torch.Tensor:
-    """The tensor, or a copy that has these strides where they matter."""
+    """The tensor, or a copy that has these strides on axes longer than 1."""
     if tensor.stride() == stride or all(x == y or length == 1 for length, x, y
                                         in zip(tensor.shape, tensor.stride(), stride)):
         return tensor
@@ -153,7 +153,7 @@ def forward(shape: Shape, workspace: Workspace, flat, u) -> torch.Tensor:
 
 
 def apply(shape: Shape, workspace: Workspace, u) -> torch.Tensor:
-    """The forward of a workspace that has the kernels."""
+    """Runs forward in a workspace that holds the kernels."""
     y = torch.empty_strided(u.shape, shape.out_stride, dtype=u.dtype)
     plan = shape.plan
     plan.apply(plan.address, workspace.address, u.data_ptr(), y.data_ptr())
@@ -161,7 +161,7 @@ def apply(shape: Shape, workspace: Workspace, u) -> torch.Tensor:
 
 
 def backward(shape: Shape, workspace: Workspace, flat, u, dy, of_u=True, of_params=True) -> tuple:
-    """Gradients of input and parameters, each None if it is not wanted."""
+    """Gradients of input and parameters, each None if not requested."""
     du = shape.zeros(u) if of_u else None
     dflat = torch.zeros_like(flat) if of_params else None
     plan = shape.plan
@@ -171,8 +171,8 @@ def backward(shape: Shape, workspace: Workspace, flat, u, dy, of_u=True, of_para
 
 
 class Lease:
-    """A workspace that a forward keeps for its backward; goes back to its pool after that, or with
-    the graph."""
+    """A workspace that forward keeps for backward; it is returned to its pool after that, or when
+    the graph is freed."""
     __slots__ = ("pool", "held")
 
     def __init__(self, pool: list, workspace: Workspace):
@@ -187,7 +187,7 @@ class Lease:
 def execute_backward(ctx, dy) -> tuple:
     u, flat = ctx.saved_tensors
     shape, layer, lease, needs = ctx.shape, ctx.layer, ctx.lease, ctx.needs_input_grad
-    u = with_strides(u, shape.stride)  # hooks on saved tensors may bring back another layout
+    u = with_strides(u, shape.stride)  # hooks on saved tensors may change the layout
     dy = with_strides(dy, shape.out_stride)
     pool = lease.pool
     try:

@@ -1,5 +1,4 @@
-"""Whether traces, compilers, transforms of torch.func or autocast are at work, and what they should
-not follow."""
+"""Detects tracing, compilation, torch.func transforms and autocast, and hides code from them."""
 from contextlib import contextmanager
 
 import torch
@@ -9,7 +8,7 @@ from . import twins
 
 @contextmanager
 def not_traced():
-    """Inside, what is computed becomes a constant of the trace, and sizes are plain numbers."""
+    """Within this context results become constants of the trace, and sizes are Python ints."""
     state = torch._C._get_tracing_state()
     torch._C._set_tracing_state(None)
     try:
@@ -19,7 +18,7 @@ def not_traced():
 
 
 def sizes(tensor: torch.Tensor) -> tuple:
-    """The tensor's shape, as numbers in a trace as well."""
+    """The tensor's shape as Python ints, also in a trace."""
     if not torch.jit.is_tracing():
         return tensor.shape
     with not_traced():
@@ -30,12 +29,12 @@ def _never() -> bool:
     return False
 
 
-# Whether a transform of torch.func (grad, vmap, ..) is at work: its tensors have no memory of their
+# Whether a transform of torch.func (grad, vmap, ..) is active: its tensors have no memory of their
 # own, and a torch.autograd.Function sees through them only if it has setup_context, since torch 2.
 transformed = getattr(torch._C, "_are_functorch_transforms_active", _never)
 
 
-# Whether torch.compile or torch.export is at work; since torch 2.1.
+# Whether torch.compile or torch.export is active; since torch 2.1.
 compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _never)
 
 
@@ -44,9 +43,9 @@ def no_second_derivative(kind: str) -> str:
 
 
 def refuse_second_derivative(gradients: tuple, kind: str) -> tuple:
-    """The gradients, such that differentiating them again is an error. torch's
-    once_differentiable refuses only where the incoming gradient needs one: here they depend on the
-    input and the parameters as well."""
+    """The gradients, marked so that differentiating them again raises an error. torch's
+    once_differentiable only raises if the incoming gradient requires grad; these gradients also
+    depend on the input and the parameters."""
     text = no_second_derivative(kind)
     error = torch._C._functions.DelayedError(text.encode(), len(gradients))
     return error(*[None if g is None else g.detach().requires_grad_() for g in gradients])
@@ -60,7 +59,7 @@ def _autocast_before() -> bool:
     return torch.is_autocast_cpu_enabled() or torch.is_autocast_enabled()
 
 
-try:  # since torch 2.4; what was before is deprecated there
+try:  # since torch 2.4, which deprecates the older function
     torch.is_autocast_enabled("cpu")
     autocast_enabled = _autocast_of_kinds
 except TypeError:

@@ -1,5 +1,6 @@
-/* conv_execute - planning, forward and backward of the depthwise convolution, for one number type:
- * the kernel in the layout of src/conv, which does the work, and the gradient of the bias. */
+/* conv_execute - planning, forward and backward of the depthwise convolution, for one number type.
+ * src/conv does the convolution; this file converts the weights to its kernel layout and computes
+ * the gradient of the bias. */
 #include "conv/conv.h"
 #include "core/arith.h"
 #include "core/tasks.h"
@@ -8,8 +9,8 @@
 
 #include <string.h>
 
-/* Cells are cut into this many parts whatever the number of threads, so that sums over cells come
- * out the same. */
+/* The number of parts that cells are cut into is fixed, so that sums over cells do not depend on
+ * the number of threads. */
 enum { PARTS = 2 * TASKS_THREADS };
 
 static const conv_layer_plan *own(const ssm2d_plan *plan) { return (const conv_layer_plan *)plan; }
@@ -61,14 +62,14 @@ static ssm2d_status finish(ssm2d_plan *p, ssm2d_error *error)
 
 static void release(ssm2d_plan *p) { conv_plan_destroy(own(p)->conv); }
 
-/* Where the weight of channel 0 at offset (d, o) of the output from the input is. */
+/* Index of the weight of channel 0 at offset (d, o) = output position - input position. */
 static size_t weight_at(const conv_layer_plan *p, int d, int o)
 {
     const int side = p->config.kernel, r = side / 2;
     return row_major(r - d, side, r - o);
 }
 
-/* Where the same element of the kernel of channel h is in the layout of the convolution. */
+/* Index of the same kernel element of channel h in the layout of src/conv. */
 static size_t kernel_at(const conv_layer_plan *p, int h, int d, int o)
 {
     const two_sided *k = conv_plan_layout(p->conv);
@@ -151,7 +152,7 @@ static int kernel_shape(const ssm2d_plan *p, size_t shape[SSM2D_KERNEL_RANK])
     return 3;
 }
 
-/* The weight itself, by the offset of the input from the output. */
+/* The weight itself, indexed by input position - output position. */
 static void kernel(const ssm2d_plan *p, ssm2d_workspace *ws, const void *params, void *out)
 {
     const size_t side = (size_t)own(p)->config.kernel;

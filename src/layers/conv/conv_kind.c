@@ -1,12 +1,13 @@
-/* conv_kind - settings and parameters of the depthwise convolution, as ConvNeXt has it: each
- * channel by itself, zeros beyond the edges, an output for every cell. With r = (kernel-1)/2,
+/* conv_kind - settings and parameters of the depthwise convolution of ConvNeXt: each channel has
+ * its own filter, the input is padded with zeros, the output has the size of the input. With r =
+ * (kernel-1)/2,
  *     y[i][j] = bias + sum over a, b of weight[a][b] * u[i + a - r][j + b - r] */
 #include "core/arith.h"
 #include "layers/conv/conv_layer.h"
 
 enum { MAX_CHANNELS = 1 << 20, MAX_KERNEL = 31 };
 
-/* Kernels have a centre. */
+/* Kernel sizes are odd, so that a kernel has a centre. */
 static const int odd[] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 0};
 
 #define PLACE(name) offsetof(conv_config, name)
@@ -14,7 +15,7 @@ static const int odd[] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29,
 static const ssm2d_field fields[] = {
     {"channels", "channels of the input, each filtered by itself", SSM2D_KIND_INT, PLACE(channels),
      1, MAX_CHANNELS, NULL, NULL, NULL},
-    {"kernel", "rows and columns of the kernel: an odd number", SSM2D_KIND_INT, PLACE(kernel), 1,
+    {"kernel", "rows and columns of the kernel; must be odd", SSM2D_KIND_INT, PLACE(kernel), 1,
      MAX_KERNEL, "7", NULL, odd},
     {"bias", "adds a bias to each channel", SSM2D_KIND_FLAG, PLACE(bias), 0, 1, "true", NULL, NULL},
     {0}};
@@ -31,7 +32,7 @@ static int arrays(const void *config, layer_array *table)
     return 1 + c->bias;
 }
 
-/* As ConvNeXt begins. */
+/* Initial values of ConvNeXt. */
 static double draw(const void *config, const layer_array *array, size_t k, rng *r)
 {
     (void)config, (void)k;
@@ -45,7 +46,8 @@ static void begin(ssm2d_plan *plan, const void *config)
 
 static int pictures(const void *config) { return ((const conv_config *)config)->channels; }
 
-/* Kernels are by offsets of the input from the output, as pictures are, but may be smaller. */
+/* Kernels and pictures are both indexed by input position - output position; a kernel may be
+ * smaller than its picture. */
 static void picture(const void *config, const float *kernels, const size_t *shape, int h, int rows,
                     int cols, double *out)
 {
@@ -60,7 +62,7 @@ static void picture(const void *config, const float *kernels, const size_t *shap
 }
 
 const layer_kind layer_conv = {.name = "conv",
-                               .help = "a depthwise convolution, as in ConvNeXt",
+                               .help = "depthwise convolution, as in ConvNeXt",
                                .config_size = sizeof(conv_config),
                                .fields = fields,
                                .plan_size = sizeof(conv_layer_plan),

@@ -11,13 +11,13 @@ typedef struct conv_config {
 typedef struct conv_layer_plan {
     ssm2d_plan base;
     conv_config config;
-    int trunc_rows, trunc_cols; /* offsets that meet two cells of the grid stay below these */
+    int trunc_rows, trunc_cols; /* offsets between two cells of the grid are smaller */
     void *conv;                 /* a conv_plan of the plan's number type */
     /* Offsets in a workspace. */
-    size_t k2, dk2; /* the kernel as src/conv has it, and its gradient */
+    size_t k2, dk2; /* the kernel in the layout of src/conv; its gradient */
     size_t bias;    /* [vectors][lanes] */
-    size_t sums;    /* [parts][channels], gradients of the bias */
-    size_t memory;  /* of the convolution */
+    size_t sums;    /* [parts][channels], partial sums of dbias */
+    size_t memory;  /* scratch of the convolution */
 } conv_layer_plan;
 
 extern const layer_functions conv_functions_f32, conv_functions_f64;

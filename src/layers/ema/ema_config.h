@@ -6,10 +6,10 @@
 
 typedef struct ema_config {
     int channels;      /* H */
-    int d_state;       /* N, decays of each channel */
-    int bidirectional; /* a second average that looks back from the end */
-    int shift;         /* the second one starts at the next cell, so that none counts twice */
-    int trunc;         /* kernels are cut to this many cells; 0: as many as there are */
+    int d_state;       /* N, states (decays) of each channel */
+    int bidirectional; /* adds a second average that runs from the last cell to the first */
+    int shift;         /* the second average starts at the next cell: no cell counts twice */
+    int trunc;         /* truncates kernels to this many cells; 0: no truncation */
 } ema_config;
 
 #endif

@@ -1,9 +1,9 @@
 /* ema_conv - EMA as a convolution with its kernel over a grid of 1 x cells.
  *
- * A kernel is what the recurrence makes of an impulse, and the gradient of its decays is the
- * adjoint of the recurrence at the gradient of the kernel. The convolution writes z, before SiLU,
- * into the workspace. It wants cells at one distance in raster order: where those of u are not, u
- * and du go through copies. */
+ * A kernel is the impulse response of the recurrence; applying the adjoint of the recurrence to the
+ * gradient of the kernel gives the gradient of the decays. The convolution writes z, the values
+ * before SiLU, into the workspace. It requires cells in raster order with one constant stride; u
+ * and du are copied when their strides differ. */
 #include "layers/ema/ema_internal.h"
 #include "core/arith.h"
 #include "core/status.h"
@@ -27,8 +27,8 @@ static plane_strides dense(const ema_plan *p)
     return (plane_strides){(ptrdiff_t)p->cells * H, p->base.cols * H, H, 1};
 }
 
-/* Offsets that the kernel has after 0, and before: with `shift` the second direction's first tap
- * is at -1. */
+/* The largest positive offset of the kernel, and the largest negative one: with `shift` the first
+ * tap of the second direction is at -1. */
 static int after(const ema_plan *p) { return (int)p->taps - 1; }
 static int before(const ema_plan *p)
 {
@@ -40,7 +40,7 @@ static int before(const ema_plan *p)
 ssm2d_status ema_conv_make(ema_plan *p, ssm2d_error *error)
 {
     ema_plan *e = p;
-    const size_t numbers = e->cells * (size_t)p->base.channels, batch = p->base.options.batch;
+    const size_t elements = e->cells * (size_t)p->base.channels, batch = p->base.options.batch;
     const size_t size = sizeof(real), threads = (size_t)pool_threads(p->base.context->pool);
     const plane_strides in = p->base.in;
     if (e->cells > MAX_CELLS)
@@ -65,16 +65,16 @@ ssm2d_status ema_conv_make(ema_plan *p, ssm2d_error *error)
     if (status) return status;
     const size_t kernel = two_sided_size(conv_plan_layout(e->conv)) * (size_t)p->base.vectors;
     e->tile = e->cells * (size_t)p->base.lanes;
-    e->worker = 4 * e->tile + e->scratch; /* an impulse, a kernel, its gradient, a du */
+    e->worker = 4 * e->tile + e->scratch; /* impulse, kernel, dkernel, du */
     e->tiles = plan_reserve(&p->base, e->worker, threads * size);
     e->k2 = plan_reserve(&p->base, kernel, size);
-    e->z = plan_reserve(&p->base, batch, numbers * size);
-    if (!e->in_is_raster) e->dense_u = plan_reserve(&p->base, batch, numbers * size);
+    e->z = plan_reserve(&p->base, batch, elements * size);
+    if (!e->in_is_raster) e->dense_u = plan_reserve(&p->base, batch, elements * size);
     e->conv_memory = plan_reserve(&p->base, conv_plan_bytes(e->conv), 1);
     if (p->base.options.inference) return SSM2D_OK;
     e->dk2 = plan_reserve(&p->base, kernel, size);
-    e->dz = plan_reserve(&p->base, batch, numbers * size);
-    if (!e->in_is_raster) e->dense_du = plan_reserve(&p->base, batch, numbers * size);
+    e->dz = plan_reserve(&p->base, batch, elements * size);
+    if (!e->in_is_raster) e->dense_du = plan_reserve(&p->base, batch, elements * size);
     return SSM2D_OK;
 }
 
@@ -86,7 +86,7 @@ static int offset_of(const ema_plan *p, int direction, int t)
     return !direction ? t : p->config.shift ? -(t + 1) : -t;
 }
 
-/* u <- an impulse where the walk of a direction begins. */
+/* Sets u to an impulse at the cell where a direction starts. */
 static void impulse(const ema_plan *p, int direction, real *u)
 {
     const size_t lanes = (size_t)p->base.lanes, at = direction ? p->cells - 1 : 0;
@@ -146,14 +146,14 @@ static void adjoint_vector(void *arg, size_t v, int worker)
     const job *j = arg;
     const ema_plan *p = j->plan;
     const two_sided *layout = conv_plan_layout(p->conv);
-    const size_t lanes = (size_t)p->base.lanes, numbers = ema_decays_size(p), tile = p->tile;
-    const real *decays = REGION_AT(real, j->ws, p->decays) + v * numbers;
+    const size_t lanes = (size_t)p->base.lanes, decays_size = ema_decays_size(p), tile = p->tile;
+    const real *decays = REGION_AT(real, j->ws, p->decays) + v * decays_size;
     const real *dk2 = REGION_AT(real, j->ws, p->dk2) + v * two_sided_size(layout);
-    real *ddecays = REGION_AT(real, j->ws, p->ddecays) + v * numbers;
+    real *ddecays = REGION_AT(real, j->ws, p->ddecays) + v * decays_size;
     real *domega = REGION_AT(real, j->ws, p->domega) + v * lanes;
     real *u = worker_tiles(j, worker), *dk = u + 2 * tile, *du = dk + tile, *scratch = du + tile;
-    memset(ddecays, 0, numbers * sizeof(real));
-    memset(du, 0, tile * sizeof(real)); /* of no use, but adding to it must not overflow */
+    memset(ddecays, 0, decays_size * sizeof(real));
+    memset(du, 0, tile * sizeof(real)); /* unused, but sums in it must not overflow */
     for (int r = 0; r < p->directions; r++) {
         impulse(p, r, u);
         memset(dk, 0, tile * sizeof(real));
@@ -165,9 +165,9 @@ static void adjoint_vector(void *arg, size_t v, int worker)
     memcpy(domega, dk2 + two_sided_at(layout, 0, 0), lanes * sizeof(real));
 }
 
-/* ---- arrays ---------------------------------------------------------------------------------- */
+/* ---- copies in raster order ------------------------------------------------------------------ */
 
-/* Rows of cells, one task each. */
+/* One task per row of cells. */
 static void copy_row(void *arg, size_t task, int worker)
 {
     (void)worker;
@@ -201,7 +201,7 @@ static void each_row(const ema_plan *p, pool_task run, job *t)
     pool_run(p->base.context->pool, p->base.options.batch * (size_t)p->base.rows, run, t);
 }
 
-/* u as the convolution takes it. */
+/* u in raster order with one stride: u itself or a copy. */
 static const real *raster(const ema_plan *p, ssm2d_workspace *ws, const real *u)
 {
     if (p->in_is_raster) return u;
@@ -216,8 +216,8 @@ static const real *raster(const ema_plan *p, ssm2d_workspace *ws, const real *u)
 
 /* ---- forward, backward ----------------------------------------------------------------------- */
 
-/* y = SiLU(z), z being dense, in whole vectors of numbers through a worker's tile; a row of cells
- * is one task. */
+/* y = SiLU(z) for a dense z. Each row of cells is one task, which copies elements through the
+ * worker's tile in whole vectors. */
 static void activate_row(void *arg, size_t task, int worker)
 {
     const job *t = arg;

@@ -1,10 +1,10 @@
-/* ema_decays - from the parameters of EMA to the decays and weights of its states, and back; and
- * the recurrences of all states of a vector of channels.
+/* ema_decays - computes decays and weights of EMA's states from the parameters, and the chain rule
+ * back; runs the recurrences of all states of one vector of channels.
  *
  *     q = 1 - sg(alpha)*sg(delta),  c = sqrt(1/N) * sg(alpha)*beta*gamma
  *     h[t] = q*h[t-1] + u[t],  z[t] = sum over states c*h[t],  so that k[t] = sum c*q^t
- * The second direction runs from the last cell to the first; with `shift` what it makes of cell t
- * goes to cell t-1. States past N have q = c = 0. */
+ * The second direction runs from the last cell to the first; with `shift` its result for cell t is
+ * added to cell t-1. States past N have q = c = 0. */
 #include "layers/ema/ema_internal.h"
 #include "core/arith.h"
 
@@ -17,7 +17,7 @@ typedef struct job {
     real *dparams;
 } job;
 
-enum { Q, C }; /* the parts of decays */
+enum { Q, C }; /* rows of the array of decays */
 
 void ema_decays_make(ema_plan *p)
 {
@@ -28,7 +28,7 @@ void ema_decays_make(ema_plan *p)
     e->states = div_up(c->d_state, EMA_MIN_STATES) * EMA_MIN_STATES;
     e->cells = (size_t)p->base.rows * (size_t)p->base.cols;
     e->taps = c->trunc ? min_size(e->cells, (size_t)c->trunc) : e->cells;
-    /* as many states are kept as are computed at once */
+    /* the adjoint keeps as many states as it recomputes at a time: sqrt(cells) of each */
     e->keep = max_size(16, (size_t)ceil(sqrt((double)e->cells)));
     e->scratch = (e->keep + 1 + div_up_size(e->cells, e->keep)) * (EMA_MIN_STATES << 1) * lanes;
     e->decays = plan_reserve(&p->base, ema_decays_size(p) * V, size);
@@ -40,8 +40,8 @@ void ema_decays_make(ema_plan *p)
 
 static double logistic(double x) { return 1 / (1 + exp(-x)); }
 
-/* Where channel h of a direction has its n-th alpha; delta, beta and gamma follow at the same
- * distance each, then omega. */
+/* Index of alpha of channel h of a direction, state 0. delta, beta and gamma follow, each
+ * array_size elements further, then omega. */
 static size_t row_at(const ema_plan *p, int direction, int h)
 {
     return ((size_t)direction * (size_t)p->base.channels + (size_t)h) * (size_t)p->config.d_state;
@@ -52,7 +52,7 @@ static size_t array_size(const ema_plan *p)
     return (size_t)p->directions * (size_t)p->base.channels * (size_t)p->config.d_state;
 }
 
-/* The place of q of state n, and its c, in the decays of a vector. */
+/* Index of q (or c) of state n in the decays of a vector of channels. */
 static size_t decay_at(const ema_plan *p, int direction, int part, int n)
 {
     return (size_t)((direction * 2 + part) * p->states + n) * (size_t)p->base.lanes;
@@ -124,7 +124,7 @@ void ema_decays_adjoint(const ema_plan *p, ssm2d_workspace *ws, const real *para
 
 /* ---- recurrences ----------------------------------------------------------------------------- */
 
-/* How a direction walks over a tile: where it begins in u and z, in numbers. */
+/* How a direction traverses a tile: its first cell in u and z and its step, in elements. */
 typedef struct walk {
     ptrdiff_t u, z, step;
     size_t cells;
@@ -138,7 +138,7 @@ static walk walk_of(const ema_plan *p, int direction)
     return (walk){last, last - lanes, -lanes, p->cells - 1};
 }
 
-/* The widest function of a table for `left` states. */
+/* Index of the function that handles the most states at once, at most `left`. */
 static int widest(int left, int count, int available(const ema_functions *, int),
                   const ema_functions *f)
 {

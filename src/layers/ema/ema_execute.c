@@ -4,7 +4,7 @@
 
 static const ema_plan *own(const ssm2d_plan *plan) { return (const ema_plan *)plan; }
 
-/* The recurrence, then every convolution. */
+/* Algorithm 0 is the recurrence; the convolutions of src/conv follow. */
 static const char *algorithm(int i) { return i ? conv_algorithm_name(i - 1) : "scan"; }
 
 static ssm2d_status plan(ssm2d_plan *base, int i, ssm2d_error *error)
@@ -52,7 +52,7 @@ static void backward(const ssm2d_plan *base, ssm2d_workspace *ws, const void *pa
     if (dparams) ema_decays_adjoint(p, ws, params, dparams);
 }
 
-/* k[t] = sum over states of c*q^t, with powers in double. */
+/* k[t] = sum over states of c*q^t, with powers computed in double. */
 static void kernel(const ssm2d_plan *base, ssm2d_workspace *ws, const void *params, void *out)
 {
     const ema_plan *p = own(base);

@@ -1,5 +1,5 @@
-/* ema_kind - settings and parameters of EMA. Rows [0, H) of alpha, delta, beta and gamma look
- * forward; [H, 2*H), if bidirectional, backward. */
+/* ema_kind - settings and parameters of EMA. Rows [0, H) of alpha, delta, beta and gamma belong to
+ * the forward direction; if bidirectional, rows [H, 2*H) belong to the backward one. */
 #include "layers/ema/ema_plan.h"
 
 enum { MAX_CHANNELS = 1 << 20, MAX_STATE = 1 << 12, MAX_TRUNC = 1 << 30 };
@@ -9,14 +9,14 @@ enum { MAX_CHANNELS = 1 << 20, MAX_STATE = 1 << 12, MAX_TRUNC = 1 << 30 };
 static const ssm2d_field fields[] = {
     {"channels", "channels of the input, each filtered by itself", SSM2D_KIND_INT, PLACE(channels),
      1, MAX_CHANNELS, NULL, NULL, NULL},
-    {"d_state", "decays of each channel", SSM2D_KIND_INT, PLACE(d_state), 1, MAX_STATE, "16", NULL,
-     NULL},
-    {"bidirectional", "a second average looks back from the end", SSM2D_KIND_FLAG,
-     PLACE(bidirectional), 0, 1, "true", NULL, NULL},
-    {"shift", "the second average starts at the next cell, so that none counts twice",
+    {"d_state", "states (decays) of each channel", SSM2D_KIND_INT, PLACE(d_state), 1, MAX_STATE,
+     "16", NULL, NULL},
+    {"bidirectional", "adds a second average that runs from the last cell to the first",
+     SSM2D_KIND_FLAG, PLACE(bidirectional), 0, 1, "true", NULL, NULL},
+    {"shift", "the second average starts at the next cell, so that no cell counts twice",
      SSM2D_KIND_FLAG, PLACE(shift), 0, 1, "true", NULL, NULL},
-    {"trunc", "cuts kernels to this many cells; 0: all", SSM2D_KIND_INT, PLACE(trunc), 0, MAX_TRUNC,
-     "0", NULL, NULL},
+    {"trunc", "truncates kernels to this many cells; 0: no truncation", SSM2D_KIND_INT,
+     PLACE(trunc), 0, MAX_TRUNC, "0", NULL, NULL},
     {0}};
 
 enum { ALPHA, DELTA, BETA, GAMMA, OMEGA };
@@ -54,7 +54,8 @@ static void begin(ssm2d_plan *plan, const void *config)
 
 static int pictures(const void *config) { return ((const ema_config *)config)->channels; }
 
-/* Wherever two cells are, (di, dj) apart they are di*cols + dj apart in raster order. */
+/* The kernel's value at `lag` cells in raster order. Two cells that are (di, dj) apart are di*cols
+ * + dj apart in raster order, wherever they are. */
 static double weight(const ema_config *c, const float *k, ptrdiff_t taps, int h, ptrdiff_t lag)
 {
     const ptrdiff_t back = -lag - (c->shift ? 1 : 0);
@@ -81,17 +82,18 @@ static int ends_with_silu(const void *config)
 
 static const layer_convolution convolution = {.skip = "omega", .silu = ends_with_silu};
 
-const layer_kind layer_ema = {.name = "ema",
-                              .help = "EMA, the moving average of Mega, in raster order",
-                              .config_size = sizeof(ema_config),
-                              .fields = fields,
-                              .plan_size = sizeof(ema_plan),
-                              .axes = 1U << 1 | 1U << 2 | 1U << 3,
-                              .raster = 1,
-                              .arrays = arrays,
-                              .draw = draw,
-                              .begin = begin,
-                              .functions = {&ema_functions_table_f32, &ema_functions_table_f64},
-                              .pictures = pictures,
-                              .picture = picture,
-                              .convolution = &convolution};
+const layer_kind layer_ema = {
+    .name = "ema",
+    .help = "exponential moving average (EMA) of Mega, over cells in raster order",
+    .config_size = sizeof(ema_config),
+    .fields = fields,
+    .plan_size = sizeof(ema_plan),
+    .axes = 1U << 1 | 1U << 2 | 1U << 3,
+    .raster = 1,
+    .arrays = arrays,
+    .draw = draw,
+    .begin = begin,
+    .functions = {&ema_functions_table_f32, &ema_functions_table_f64},
+    .pictures = pictures,
+    .picture = picture,
+    .convolution = &convolution};

@@ -1,6 +1,7 @@
-/* ema_plan - what a plan of EMA decides.
+/* ema_plan - the plan of an EMA layer.
  *
- * H channels, Kd = H or 2*H rows of decays, N decays padded to whole blocks of registers (W). */
+ * H channels, Kd = H or 2*H rows of decays, N states, padded to W, a multiple of the register
+ * block. */
 #ifndef SSM2D_LAYERS_EMA_PLAN_H
 #define SSM2D_LAYERS_EMA_PLAN_H
 
@@ -15,13 +16,13 @@ typedef struct ema_plan {
     int directions;   /* 1, or 2 when bidirectional */
     int states;       /* W */
     size_t cells;     /* rows * cols */
-    size_t taps;      /* of a kernel: cells, or less when cut */
-    size_t keep;      /* cells between states that the adjoint keeps */
-    size_t scratch;   /* numbers that it needs for one worker */
-    conv_plan *conv;  /* owned; NULL: a scan */
-    int in_is_raster; /* whether cells of u follow each other at one distance */
+    size_t taps;      /* of a kernel: cells, or fewer if truncated */
+    size_t keep;      /* distance in cells between the states that the adjoint keeps */
+    size_t scratch;   /* elements of scratch that the adjoint needs per worker */
+    conv_plan *conv;  /* owned; NULL: the layer runs as a scan */
+    int in_is_raster; /* whether the cells of u have one constant stride */
     tile_groups groups;
-    size_t tile, worker; /* numbers of a tile; of one worker's tiles and scratch */
+    size_t tile, worker; /* elements of a tile; of one worker's tiles and scratch */
     /* Offsets in a workspace. decays: [vectors][directions][q, c][W][lanes] */
     size_t decays, ddecays;
     size_t omega;   /* [vectors][lanes] */

@@ -1,6 +1,6 @@
 /* ema_scan - EMA as recurrences over the cells in raster order, vectorised over channels: cost
- * grows with cells * d_state. The adjoint computes states anew (simd/ema.h); z, before SiLU, is
- * kept from forward to backward. */
+ * grows with cells * d_state. The adjoint recomputes states (simd/ema.h); z, the values before
+ * SiLU, is kept from forward to backward. */
 #include "layers/ema/ema_internal.h"
 #include "core/arith.h"
 #include "core/status.h"
@@ -15,7 +15,7 @@ typedef struct job {
     int want_params;
 } job;
 
-/* Numbers of a vector in `partial`: those of its decays, then omega. */
+/* Elements per vector of channels in `partial`: its decays, then omega. */
 static size_t partial_size(const ema_plan *p) { return ema_decays_size(p) + (size_t)p->base.lanes; }
 
 ssm2d_status ema_scan_make(ema_plan *p, ssm2d_error *error)
@@ -24,11 +24,12 @@ ssm2d_status ema_scan_make(ema_plan *p, ssm2d_error *error)
     const size_t V = (size_t)p->base.vectors, size = sizeof(real), batch = p->base.options.batch;
     if (e->taps < e->cells)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "algorithm=scan: a recurrence has no end, so trunc=%d is for direct or fft",
+                    "algorithm=scan: a recurrence cannot truncate the kernel; use direct or fft "
+                    "for trunc=%d",
                     p->config.trunc);
     e->tile = e->cells * (size_t)p->base.lanes;
     /* forward: u and y of a group, z of one vector; backward: u and dy of a group, dz of one
-     * vector; du takes the place of dy */
+     * vector; du overwrites dy */
     e->groups = tile_groups_cut(&p->base, 2 * e->tile * size);
     e->worker = (2 * (size_t)e->groups.group + 1) * e->tile + e->scratch;
     e->tiles =
@@ -95,13 +96,11 @@ static void backward_task(void *arg, size_t task, int worker)
     const ema_plan *e = p;
     const simd_table *simd = p->base.simd;
     const tile_task k = tile_task_at(&p->base, &e->groups, task);
-    const size_t row = (size_t)(p->base.cols * p->base.lanes), numbers = partial_size(p);
+    const size_t row = (size_t)(p->base.cols * p->base.lanes), size = partial_size(p);
     real *u = worker_tiles(t, worker), *dy = u + (size_t)e->groups.group * e->tile;
     real *dz = dy + (size_t)e->groups.group * e->tile, *scratch = dz + e->tile;
-    real *partial =
-        REGION_AT(real, t->ws, e->partial) + k.chunk * (size_t)p->base.vectors * numbers;
-    memset(partial + (size_t)k.first * numbers, 0,
-           (size_t)(k.end - k.first) * numbers * sizeof(real));
+    real *partial = REGION_AT(real, t->ws, e->partial) + k.chunk * (size_t)p->base.vectors * size;
+    memset(partial + (size_t)k.first * size, 0, (size_t)(k.end - k.first) * size * sizeof(real));
     for (size_t b = k.image; b < k.image_end; b++) {
         tile_gather(&p->base, &k, u, e->tile, row, t->u, p->base.in, b);
         tile_gather(&p->base, &k, dy, e->tile, row, t->dy, p->base.out, b);
@@ -109,7 +108,7 @@ static void backward_task(void *arg, size_t task, int worker)
             const size_t at = (size_t)(v - k.first) * e->tile;
             const real *decays = REGION_AT(real, t->ws, e->decays) + (size_t)v * ema_decays_size(p);
             const real *omega = REGION_AT(real, t->ws, e->omega) + v * p->base.lanes;
-            real *sums = partial + (size_t)v * numbers, *du = dy + at;
+            real *sums = partial + (size_t)v * size, *du = dy + at;
             simd->ema.activate_back(dz, dy + at, z_of(t, b, v), e->cells);
             simd->axis.dot(sums + ema_decays_size(p), dz, u + at, e->cells);
             simd->ema.scale(du, dz, omega, e->cells);
@@ -125,14 +124,14 @@ static void sum_vector(void *arg, size_t v, int worker)
     (void)worker;
     const job *t = arg;
     const ema_plan *p = t->plan;
-    const size_t numbers = partial_size(p), decays = ema_decays_size(p);
-    const real *from = REGION_AT(real, t->ws, p->partial) + v * numbers;
+    const size_t size = partial_size(p), decays = ema_decays_size(p);
+    const real *from = REGION_AT(real, t->ws, p->partial) + v * size;
     real *ddecays = REGION_AT(real, t->ws, p->ddecays) + v * decays;
     real *domega = REGION_AT(real, t->ws, p->domega) + v * (size_t)p->base.lanes;
-    for (size_t i = 0; i < numbers; i++) {
+    for (size_t i = 0; i < size; i++) {
         real sum = 0;
         for (int chunk = 0; chunk < p->groups.chunks; chunk++)
-            sum += from[(size_t)chunk * (size_t)p->base.vectors * numbers + i];
+            sum += from[(size_t)chunk * (size_t)p->base.vectors * size + i];
         *(i < decays ? ddecays + i : domega + (i - decays)) = sum;
     }
 }

@@ -1,5 +1,5 @@
-/* s4nd_direct - lines as they are written: every position of a line with every other, in register
- * blocks (simd/axis.h). For short sides. */
+/* s4nd_direct - convolves lines directly, every position with every other, in register blocks
+ * (simd/axis.h). For short sides. */
 #include "layers/s4nd/s4nd_internal.h"
 #include "core/arith.h"
 
@@ -44,7 +44,7 @@ static real *mirrored_taps(const s4nd_pass *t)
     return REGION_AT(real, t->ws, t->plan->transformed) + t->vector * taps_size(t->plan);
 }
 
-/* The taps with the signs of their offsets changed. */
+/* Stores the mirror image of the taps: offset o at -o. */
 static void prepare(const s4nd_pass *t)
 {
     const size_t lanes = (size_t)t->plan->base.lanes;
@@ -58,8 +58,8 @@ static void prepare(const s4nd_pass *t)
     }
 }
 
-/* out[j] = sum over q of taps[q-j] * in[q] along an axis (+ scale * out), for all lines; centre:
- * the tap at 0. */
+/* out[j] = sum over q of taps[q-j] * in[q] along an axis (+ scale * out), for all lines. centre
+ * points to the tap at offset 0. */
 static void lines(const s4nd_plan *p, int axis, real *out, const real *in, const real *centre,
                   const real *scale)
 {

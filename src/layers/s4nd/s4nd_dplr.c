@@ -10,16 +10,16 @@
 #include <math.h>
 #include <string.h>
 
-static double complex number(double re, double im) { return re + im * I; }
+static double complex complex_of(double re, double im) { return re + im * I; }
 
 /* exp(2*pi*i*k/L) */
 static double complex root(long k, int L)
 {
     const double angle = 2 * acos(-1) * (double)(k % L) / L;
-    return number(cos(angle), sin(angle));
+    return complex_of(cos(angle), sin(angle));
 }
 
-/* How often root j stands for itself and its conjugate, as a part of the inverse transform. */
+/* Weight of root j in the inverse transform: 2/L where it also stands for its conjugate. */
 static double weight(int j, int L) { return (j == 0 || 2 * j == L ? 1.0 : 2.0) / L; }
 
 /* The sums at one root. */
@@ -53,11 +53,12 @@ static void resolve(const dplr_system *s, double complex z, resolvent *r)
         r->k[side] = s->dt * (r->cb[side] - r->g * r->cp[side] * r->pb / (1 + r->g * r->pp));
 }
 
-/* z^l for l = 0, 1, .. in turn: by products, and computed anew every so often. */
-enum { ANEW = 64 };
+/* z^l for l = 0, 1, .. in turn: by products, and recomputed exactly at every RECOMPUTE-th power to
+ * limit the rounding error. */
+enum { RECOMPUTE = 64 };
 static double complex next_power(double complex power, double complex z, int j, int l, int L)
 {
-    return l % ANEW == 0 ? root((long)j * l, L) : power * z;
+    return l % RECOMPUTE == 0 ? root((long)j * l, L) : power * z;
 }
 
 void dplr_taps(const dplr_system *s, int L, const dplr_view *k)
@@ -77,18 +78,18 @@ void dplr_taps(const dplr_system *s, int L, const dplr_view *k)
     }
 }
 
-/* For K as a function of x and its conjugate: the gradient of x from that of K. */
+/* The gradient with respect to x, given that of K, where K depends on x and its conjugate. */
 static double complex chain(double complex dk, double complex by_x, double complex by_conjugate)
 {
     return dk * conj(by_x) + conj(dk) * by_conjugate;
 }
 
-/* Adds what the gradient dk of K(z) of one side says. */
+/* Adds the contribution of dk, the gradient of K(z) of one side, to the gradient of the system. */
 static void back_resolvent(const dplr_system *s, const resolvent *r, int side, double complex dk,
                            dplr_system *out)
 {
     const double complex q = 1 + r->g * r->pp, cp = r->cp[side];
-    /* the derivatives of K by the sums, and by g */
+    /* derivatives of K with respect to the sums and to g */
     const double complex by_cb = s->dt, by_cp = -s->dt * r->g * r->pb / q;
     const double complex by_pb = -s->dt * r->g * cp / q;
     const double complex by_q = s->dt * r->g * cp * r->pb / (q * q), by_pp = by_q * r->g;

@@ -1,7 +1,7 @@
 /* s4nd_execute - planning, forward and backward of S4ND, for one number type. */
 #include "layers/s4nd/s4nd_internal.h"
 
-/* Every algorithm there is: one file, one line. */
+/* All algorithms; each is a file and a line here. */
 static const s4nd_algorithm *const algorithms[] = {&s4nd_direct, &s4nd_fft};
 
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };

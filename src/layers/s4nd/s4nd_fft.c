@@ -1,9 +1,10 @@
-/* s4nd_fft - lines through Fourier transforms, for long sides.
+/* s4nd_fft - convolves lines with Fourier transforms. For long sides.
  *
- * Two lines a and b are transformed as one complex line z = a + i*b. Taps are real, so that the way
- * back from F(z)*K gives the convolution of a in its real part and that of b in its imaginary part;
- * and the way back from conj(F(x))*F(dy) has the gradient of the taps, both lines together, in its
- * real part. Spectra are never put in order of frequency. */
+ * Two lines a and b are transformed as one complex line z = a + i*b. Taps are real, so the inverse
+ * transform of F(z)*K has the convolution of a in its real part and that of b in its imaginary
+ * part, and the inverse transform of conj(F(x))*F(dy) has the gradient of the taps, summed over
+ * both lines, in its real part. Spectra stay in the order that the transform produces; they are
+ * never sorted by frequency. */
 #include "layers/s4nd/s4nd_internal.h"
 #include "conv/fft_line.h"
 #include "core/arith.h"
@@ -23,7 +24,7 @@ static fft_line line_of(const s4nd_plan *p, int axis)
     return (fft_line){&((const simd_table *)p->base.simd)->fft, p->length[axis], p->twiddles[axis]};
 }
 
-/* Spectra of both axes, that of rows first: numbers of a vector. */
+/* Elements of the spectra of both axes for one vector of channels; that of rows comes first. */
 static size_t spectra_size(const s4nd_plan *p)
 {
     return (length_of(p, 0) + length_of(p, 1)) * element(p);
@@ -80,7 +81,8 @@ static real *spectrum_of(const s4nd_pass *t, int axis)
            + spectrum_at(t->plan, axis);
 }
 
-/* The taps as a cycle of n vectors, offset o at o modulo n, over n; their spectrum. */
+/* Computes the spectrum of the taps, which are stored cyclically (offset o at o mod n) and divided
+ * by n. */
 static void prepare(const s4nd_pass *t)
 {
     const s4nd_plan *p = t->plan;
@@ -100,7 +102,8 @@ static void prepare(const s4nd_pass *t)
     }
 }
 
-/* Where results replace scale * out, out is made that first, and then added to. */
+/* Multiplies out by scale, so that results can be added to it; returns 0 if scale is NULL and
+ * results overwrite out. */
 static int scaled(const s4nd_plan *p, real *out, const real *scale)
 {
     const simd_table *simd = p->base.simd;
@@ -111,8 +114,8 @@ static int scaled(const s4nd_plan *p, real *out, const real *scale)
     return scale != NULL;
 }
 
-/* The parts of a worker's scratch: two transforms, and a line for where the second of a pair is
- * missing. */
+/* The parts of a worker's scratch: two transforms, and a line that replaces the missing second line
+ * of the last pair. */
 typedef struct parts {
     real *x, *y, *spare;
 } parts;
@@ -123,7 +126,7 @@ static parts parts_of(const s4nd_pass *t)
     return (parts){t->scratch, t->scratch + part, t->scratch + 2 * part};
 }
 
-/* x <- the transform of lines `line` and line+1, but for the last stage. */
+/* x <- the transform of lines `line` and line+1, without its last stage. */
 static void pair_in(const s4nd_plan *p, const fft_line *f, const s4nd_walk *w, int line, real *x,
                     const real *tile, real *spare)
 {
@@ -132,7 +135,7 @@ static void pair_in(const s4nd_plan *p, const fft_line *f, const s4nd_walk *w, i
         fft_line_start(f, x, a, a + w->line, w->step, w->n);
         return;
     }
-    /* a line by itself, beside zeros */
+    /* the last line has no partner: pair it with zeros */
     const size_t lanes = (size_t)p->base.lanes;
     real *zeros = spare + (size_t)w->n * lanes;
     for (int i = 0; i < w->n; i++)
@@ -141,7 +144,7 @@ static void pair_in(const s4nd_plan *p, const fft_line *f, const s4nd_walk *w, i
     fft_line_start(f, x, spare, zeros, (ptrdiff_t)lanes, w->n);
 }
 
-/* The way back, the last stage being undone. */
+/* The inverse of pair_in, starting from a spectrum whose last stage is already undone. */
 static void pair_out(const s4nd_plan *p, const fft_line *f, const s4nd_walk *w, int line,
                      real *tile, real *x, int add, real *spare)
 {

@@ -1,6 +1,6 @@
-/* s4nd_kind - settings and parameters of S4ND. Axis 0 is rows, 1 columns; side 0 looks forward, 1
- * backward. The eigenvalues of a system are -exp(A_re) + i*A_im (diag) and -exp(A_re) - i*A_im
- * (dplr), as published; dt is exp(log_dt), B is 1 in diag. */
+/* s4nd_kind - settings and parameters of S4ND. Axis 0 is rows, 1 columns; side 0 runs forward, side
+ * 1 backward. The eigenvalues of a system are -exp(A_re) + i*A_im (diag) and -exp(A_re) - i*A_im
+ * (dplr), as published; dt is exp(log_dt); B is 1 in diag. */
 #include "core/arith.h"
 #include "core/status.h"
 #include "layers/s4nd/s4nd_dplr.h"
@@ -18,21 +18,22 @@ static const ssm2d_field fields[] = {
     {"channels", "channels of the input, each filtered by itself", SSM2D_KIND_INT, PLACE(channels),
      1, MAX_CHANNELS, NULL, NULL, NULL},
     LAYER_INIT_FIELD(s4nd_config, "authors"),
-    {"d_state", "dimension of the state of a system, in conjugate pairs: an even number",
+    {"d_state", "dimension of the state of a system; must be even (conjugate pairs)",
      SSM2D_KIND_INT, PLACE(d_state), 2, MAX_STATE, "16", NULL, NULL},
-    {"n_ssm", "systems; channels use them in turn", SSM2D_KIND_INT, PLACE(n_ssm), 1, MAX_SYSTEMS,
-     "8", NULL, NULL},
+    {"n_ssm", "number of systems; channels use them in turn", SSM2D_KIND_INT, PLACE(n_ssm), 1,
+     MAX_SYSTEMS, "8", NULL, NULL},
     {"rate", "factor of the step dt: 0.5 on a grid twice as fine as the trained one",
      SSM2D_KIND_REAL, PLACE(rate), 1e-6, 1e6, "1", NULL, NULL},
-    {"form", "matrix of a system: diag (S4D), or dplr (S4: diagonal plus low rank, the paper's)",
+    {"form",
+     "matrix of a system: diag (S4D), or dplr (S4: diagonal plus low rank, as in the paper)",
      SSM2D_KIND_CHOICE, PLACE(form), 0, 1, "diag", form_names, NULL},
     {"dt_min", "smallest initial step dt; 0: 0.1 for diag, 0.001 for dplr", SSM2D_KIND_REAL,
      PLACE(dt_min), 0, 1e3, "0", NULL, NULL},
     {"dt_max", "largest initial step dt; 0: 1 for diag, 0.1 for dplr", SSM2D_KIND_REAL,
      PLACE(dt_max), 0, 1e3, "0", NULL, NULL},
-    {"dt_per_channel", "a step dt for each channel, not for each system; dplr always has that",
+    {"dt_per_channel", "a step dt for each channel instead of each system; always on for dplr",
      SSM2D_KIND_FLAG, PLACE(dt_per_channel), 0, 1, "false", NULL, NULL},
-    {"init_rows", "dplr: rows of the grid that C is initialised for; 0: those of the model, or 8",
+    {"init_rows", "dplr: rows of the grid that C is initialised for; 0: as the model, or 8",
      SSM2D_KIND_INT, PLACE(init_rows), 0, 1 << 20, "0", NULL, NULL},
     {"init_cols", "dplr: the same for columns", SSM2D_KIND_INT, PLACE(init_cols), 0, 1 << 20, "0",
      NULL, NULL},
@@ -40,7 +41,7 @@ static const ssm2d_field fields[] = {
 
 static const char *const initial[] = {"dt_min", "dt_max", "init_rows", "init_cols", NULL};
 
-/* A bound that is given moves the other's default with it. */
+/* If only one bound is given, the default of the other moves with it. */
 static double dt_min(const s4nd_config *c)
 {
     const double own = c->form == S4ND_DPLR ? 0.001 : 0.1;
@@ -60,7 +61,7 @@ static ssm2d_status check(const void *config, ssm2d_error *error)
     const s4nd_config *c = config;
     if (c->d_state % 2)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "d_state=%d: use an even number, as states are conjugate pairs", c->d_state);
+                    "d_state=%d: must be even, because states are conjugate pairs", c->d_state);
     if (c->form == S4ND_DPLR && c->d_state > 2 * DPLR_MAX_PAIRS)
         return fail(error, SSM2D_ERROR_ARGUMENT, "d_state=%d: form=dplr takes at most %d",
                     c->d_state, 2 * DPLR_MAX_PAIRS);
@@ -91,9 +92,8 @@ static int arrays(const void *config, layer_array *table)
     return n;
 }
 
-/* diag-lin: A = -1/2 + i*pi*n. C is complex normal with variance 1. `identity` makes the kernel a
- * tenth of that, the product of one factor for each axis. What dplr does not draw comes from
- * `settle`. */
+/* diag-lin: A = -1/2 + i*pi*n. C is complex normal with variance 1. `identity` scales the kernel to
+ * a tenth, by one factor per axis. `settle` sets the arrays of dplr that are not drawn. */
 static double draw(const void *config, const layer_array *array, size_t k, rng *r)
 {
     const s4nd_config *c = config;
@@ -108,8 +108,8 @@ static double draw(const void *config, const layer_array *array, size_t k, rng *
     }
 }
 
-/* dplr: all systems begin as LegS, and C is multiplied by I - Ad^L with the step of channel s, so
- * that taps begin as C Ad^l Bd. */
+/* dplr: all systems start as LegS, and C is multiplied by I - Ad^L with the step of channel s, so
+ * that the initial taps are C Ad^l Bd. */
 static void settle(const void *config, layer_element *params)
 {
     const s4nd_config *c = config;
@@ -163,7 +163,7 @@ static int pictures(const void *config)
     return min_int((int)s4nd_steps(c), c->channels);
 }
 
-/* Kernels are by offsets of the output from the input. */
+/* Kernels are indexed by output position - input position, pictures the other way round. */
 static void picture(const void *config, const float *kernels, const size_t *shape, int h, int rows,
                     int cols, double *out)
 {
@@ -179,7 +179,7 @@ static void picture(const void *config, const float *kernels, const size_t *shap
 static const layer_convolution convolution = {.separable = 1, .skip = "D"};
 
 const layer_kind layer_s4nd = {.name = "s4nd",
-                               .help = "S4ND, the separable state-space layer",
+                               .help = "S4ND, the separable N-dimensional state-space layer",
                                .config_size = sizeof(s4nd_config),
                                .fields = fields,
                                .plan_size = sizeof(s4nd_plan),

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-static double complex number(double re, double im) { return re + im * I; }
+static double complex complex_of(double re, double im) { return re + im * I; }
 
-/* x <- Ad^T x for a row x of full length: elements n and their conjugates, separately. */
+/* x <- x Ad for a row x of full length 2*pairs: elements n, then those of their conjugates. */
 static void step_row(const dplr_system *s, double complex *x, double complex *y)
 {
     /* y = x (I - h A)^-1, then y (I + h A), with h = dt/2; A = D - P P^* as a matrix of 2*pairs */
@@ -47,7 +47,8 @@ void dplr_shorten(dplr_system *s, int side, int L)
     for (int n = 0; n < s->pairs; n++) s->c[side][n] -= x[n];
 }
 
-/* Eigenvalues of a Hermitian matrix, by Jacobi rotations; columns of v become the vectors. */
+/* Eigenvalues of a Hermitian matrix by Jacobi rotations; the eigenvectors are written to the
+ * columns of v. */
 static void eigen(int N, double complex *a, double complex *v, double *values)
 {
     for (int i = 0; i < N; i++)
@@ -105,7 +106,7 @@ void dplr_legs(int pairs, double complex *lambda, double complex *p, double comp
         }
     eigen(N, a, v, values);
     for (int n = 0; n < pairs; n++) {
-        int k = 0; /* the lowest that is left */
+        int k = 0; /* the lowest remaining eigenvalue */
         for (int i = 1; i < N; i++)
             if (values[i] < values[k]) k = i;
         const double complex turn = conj(v[k]) / cabs(v[k]);
@@ -117,6 +118,6 @@ void dplr_legs(int pairs, double complex *lambda, double complex *p, double comp
             p[n] += adjoint * sqrt(i + 0.5);
             b[n] += adjoint * sqrt(2 * i + 1.0);
         }
-        b[n] = number(creal(b[n]), fmin(fmax(cimag(b[n]), -2), 2));
+        b[n] = complex_of(creal(b[n]), fmin(fmax(cimag(b[n]), -2), 2));
     }
 }

@@ -1,7 +1,7 @@
-/* s4nd_plan - what a plan of S4ND decides.
+/* s4nd_plan - the plan of an S4ND layer.
  *
- * S systems, R rows, C columns. The taps of an axis of side L are 2*L-1 numbers, offset o at
- * o + L-1; those of rows come first, then those of columns. */
+ * S systems, R rows, C columns. The taps of an axis of side L are 2*L-1 elements, offset o at o +
+ * L-1; those of rows come first, then those of columns. */
 #ifndef SSM2D_LAYERS_S4ND_PLAN_H
 #define SSM2D_LAYERS_S4ND_PLAN_H
 
@@ -9,7 +9,7 @@
 #include "layers/s4nd/s4nd_config.h"
 #include "layers/tile_groups.h"
 
-/* A side cut into nearly equal parts of at most some size: `larger` of size+1, then the others. */
+/* A side cut into nearly equal parts: `larger` parts of size+1, then parts of size. */
 typedef struct side_cut {
     int parts, larger, size;
 } side_cut;
@@ -20,20 +20,20 @@ typedef struct s4nd_plan {
     const void *algorithm; /* an s4nd_algorithm of the plan's number type */
     int taps;              /* of both axes */
     tile_groups groups;
-    size_t tile_row, tile; /* numbers of a row of a tile, and of a tile */
-    size_t scratch;        /* numbers that the algorithm needs for one worker */
-    size_t sums;           /* numbers in which it adds up the gradients of the taps of a vector */
-    /* direct: lines that share a register block, and positions in blocks for A lines at once,
-     * [A][axis]; axis 0 is along rows */
+    size_t tile_row, tile; /* elements of a row of a tile, and of a tile */
+    size_t scratch;        /* elements of scratch that the algorithm needs per worker */
+    size_t sums;           /* elements for sums of the gradients of a vector's taps */
+    /* direct: lines that share a register block, and how positions are cut into blocks when A lines
+     * share one, [A][axis]; axis 0 is along rows */
     int max_a;
     side_cut positions[5][2];
     /* fft: along each axis; the tables are owned */
     fft_length length[2];
     void *twiddles[2];
     /* Offsets in a workspace. */
-    size_t system_taps; /* [taps][s4nd_steps], by offsets; in double; of gradients as well */
+    size_t system_taps; /* [taps][s4nd_steps] in double; also used for gradients */
     size_t vector_taps; /* [vectors][taps][lanes] */
-    size_t transformed; /* what the algorithm makes of them: [vectors][..] */
+    size_t transformed; /* the taps as the algorithm needs them: [vectors][..] */
     size_t d;           /* [vectors][lanes] */
     size_t tiles;       /* of all workers, with sums and scratch */
     size_t partial;     /* [chunks][vectors][taps + 1][lanes] gradients of taps, and of D */

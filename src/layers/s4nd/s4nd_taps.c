@@ -1,14 +1,16 @@
-/* s4nd_taps - from the parameters of a system to its taps, in double, and back. A set of taps
- * belongs to a step dt: there is one for each system, or one for each channel (s4nd_steps). Set w
- * is of system w mod S, and channel h uses set h modulo the number of sets. Diagonal systems have
+/* s4nd_taps - computes the taps of systems from the parameters, in double, and the chain rule back.
+ * A set of taps belongs to a step dt: there is one for each system, or one for each channel
+ * (s4nd_steps). Set w belongs to system w mod S, and channel h uses set h modulo the number of
+ * sets. Diagonal systems have
  *
  *     x = dt*A,  A = -exp(A_re) + i*A_im,  dt = rate*exp(log_dt)
  *     k[side][l] = 2 Re sum_n C * G * exp(l*x),   G = (exp(x) - 1)/A = dt*phi(x)
- * phi(x) = (exp(x) - 1)/x and its slope are entire, so that A = 0 is nothing special. Offsets
- * o >= 0 are side 0, l = o; offsets o < 0 are side 1, l = -o-1. For the adjoint, with g = dk,
+ * phi(x) = (exp(x) - 1)/x and its derivative are entire, so A = 0 needs no special case. Offsets o
+ * >= 0 are side 0, l = o; offsets o < 0 are side 1, l = -o-1. For the adjoint, with g = dk,
  *     P[side] = sum_l g*conj(exp(l*x)),   Q = sum over sides and l of conj(C)*g*l*conj(exp(l*x))
  *     dC = 2*conj(G)*P,   dG = 2 sum over sides conj(C)*P,   dx = 2*conj(G)*Q + dG*dt*conj(phi')
- * where a gradient is d/dRe + i*d/dIm. Those that are diagonal plus low rank: s4nd_dplr.h. */
+ * where a gradient is d/dRe + i*d/dIm. For systems that are diagonal plus low rank see
+ * s4nd_dplr.h. */
 #include "layers/s4nd/s4nd_dplr.h"
 #include "layers/s4nd/s4nd_internal.h"
 #include "core/arith.h"
@@ -16,7 +18,7 @@
 #include <complex.h>
 #include <math.h>
 
-enum { ANEW = 64 }; /* powers are computed anew so often, and by products in between */
+enum { RECOMPUTE = 64 }; /* interval between exact powers; products between */
 
 typedef struct job {
     const s4nd_plan *plan;
@@ -25,7 +27,8 @@ typedef struct job {
     real *dparams;
 } job;
 
-/* Where the arrays of one axis and set are, in elements; see s4nd_kind.c. b and p: of dplr. */
+/* Indices of the first elements of one axis and set in each array; see s4nd_kind.c. b and p: dplr
+ * only. */
 typedef struct places {
     size_t log_dt, a_re, a_im, b, p, c[2], d, pairs;
 } places;
@@ -46,9 +49,9 @@ static places places_of(const s4nd_plan *p, size_t axis, size_t set)
                     .pairs = N};
 }
 
-static double complex number(double re, double im) { return re + im * I; }
+static double complex complex_of(double re, double im) { return re + im * I; }
 
-/* One pair of a system. */
+/* One conjugate pair of states of a system. */
 typedef struct pair {
     double dt;
     double complex a, x, phi, slope; /* slope: phi'(x) */
@@ -58,11 +61,11 @@ typedef struct pair {
 static double complex expm1_of(double complex x)
 {
     const double half = sin(cimag(x) / 2), e = expm1(creal(x));
-    return number(e - (1 + e) * 2 * half * half, (1 + e) * sin(cimag(x)));
+    return complex_of(e - (1 + e) * 2 * half * half, (1 + e) * sin(cimag(x)));
 }
 
-/* Beyond these A and dt change no number of the taps any more, and x = dt*A and its multiples stay
- * finite: 0 times infinity would be NaN. */
+/* Larger exponents and frequencies no longer change the taps. The bounds keep x = dt*A and its
+ * multiples finite: 0 times infinity would be NaN. */
 static const double MAX_EXPONENT = 300, MAX_FREQUENCY = 1e130;
 
 static double exp_bounded(double x) { return exp(x < MAX_EXPONENT ? x : MAX_EXPONENT); }
@@ -71,8 +74,8 @@ static pair pair_of(const s4nd_plan *p, const real *params, const places *at, si
 {
     const double a_im = (double)params[at->a_im + n];
     pair r = {.dt = p->config.rate * exp_bounded((double)params[at->log_dt])};
-    r.a = number(-exp_bounded((double)params[at->a_re + n]),
-                 fmin(fmax(a_im, -MAX_FREQUENCY), MAX_FREQUENCY));
+    r.a = complex_of(-exp_bounded((double)params[at->a_re + n]),
+                     fmin(fmax(a_im, -MAX_FREQUENCY), MAX_FREQUENCY));
     r.x = r.dt * r.a;
     if (cabs(r.x) >= 0.5) {
         r.phi = expm1_of(r.x) / r.x;
@@ -94,12 +97,12 @@ static pair pair_of(const s4nd_plan *p, const real *params, const places *at, si
 static double complex c_of(const real *params, const places *at, int side, size_t n)
 {
     const real *c = params + at->c[side] + 2 * n;
-    return number((double)c[0], (double)c[1]);
+    return complex_of((double)c[0], (double)c[1]);
 }
 
 static double complex complex_at(const real *params, size_t at)
 {
-    return number((double)params[at], (double)params[at + 1]);
+    return complex_of((double)params[at], (double)params[at + 1]);
 }
 
 static dplr_system dplr_of(const s4nd_plan *p, const real *params, const places *at)
@@ -108,8 +111,8 @@ static dplr_system dplr_of(const s4nd_plan *p, const real *params, const places 
     s.dt = p->config.rate * exp_bounded((double)params[at->log_dt]);
     for (size_t n = 0; n < at->pairs; n++) {
         const double a_im = (double)params[at->a_im + n];
-        s.lambda[n] = number(-exp_bounded((double)params[at->a_re + n]),
-                             -fmin(fmax(a_im, -MAX_FREQUENCY), MAX_FREQUENCY));
+        s.lambda[n] = complex_of(-exp_bounded((double)params[at->a_re + n]),
+                                 -fmin(fmax(a_im, -MAX_FREQUENCY), MAX_FREQUENCY));
         s.b[n] = complex_at(params, at->b + 2 * n);
         s.p[n] = complex_at(params, at->p + 2 * n);
         for (int side = 0; side < 2; side++) s.c[side][n] = c_of(params, at, side, n);
@@ -117,7 +120,7 @@ static dplr_system dplr_of(const s4nd_plan *p, const real *params, const places 
     return s;
 }
 
-/* Taps of both sides about the centre of an axis. */
+/* The taps of both sides of an axis, given its tap at offset 0. */
 static dplr_view view_of(double *centre, size_t sets, int L)
 {
     const ptrdiff_t step = (ptrdiff_t)sets;
@@ -149,7 +152,7 @@ static void make_set(void *arg, size_t task, int worker)
         const double complex backward = gain * c_of(t->params, &at, 1, n);
         double complex power = 1;
         for (int l = 0; l < L; l++) {
-            if (l % ANEW == 0) power = cexp(l * r.x);
+            if (l % RECOMPUTE == 0) power = cexp(l * r.x);
             centre[l * (ptrdiff_t)S] += creal(forward * power);
             if (l < L - 1) centre[-(l + 1) * (ptrdiff_t)S] += creal(backward * power);
             power *= step;
@@ -192,7 +195,7 @@ void s4nd_taps_prepare(const s4nd_plan *p, ssm2d_workspace *ws, const real *para
 
 /* ---- adjoint --------------------------------------------------------------------------------- */
 
-/* The gradient of one number of `partial` of channel h: the sum over chunks, in their order. */
+/* The gradient of one tap (or D) of channel h: the sum over chunks of `partial`, in their order. */
 static double channel_sum(const job *t, int tap, int h)
 {
     const s4nd_plan *p = t->plan;
@@ -213,7 +216,7 @@ static void back_pair(const job *t, const places *at, size_t n, const double *dt
     const double complex c[2] = {c_of(t->params, at, 0, n), c_of(t->params, at, 1, n)};
     double complex power = 1, sums[2] = {0, 0}, weighted[2] = {0, 0};
     for (int l = 0; l < L; l++) {
-        if (l % ANEW == 0) power = cexp(l * r.x);
+        if (l % RECOMPUTE == 0) power = cexp(l * r.x);
         const double g[2] = {dtaps[l * S], l < L - 1 ? dtaps[-(l + 1) * S] : 0};
         for (int side = 0; side < 2; side++) {
             sums[side] += g[side] * conj(power);
@@ -255,7 +258,7 @@ static void back_dplr(const job *t, const places *at, double *centre, int L)
     t->dparams[at->log_dt] += (real)(d.dt * s.dt);
 }
 
-/* One system of an axis, with all of its sets in their order. */
+/* The adjoint of one system of an axis, over all of its sets in order. */
 static void back_system(void *arg, size_t task, int worker)
 {
     (void)worker;

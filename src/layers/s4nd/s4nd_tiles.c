@@ -3,12 +3,12 @@
  * along columns.
  *
  *     forward     x = T1 u,  y = T0 x + D.u
- *     backward    x = T1 u again,  dx = T0' dy,  du += T1' dx + D.dy
+ *     backward    x = T1 u recomputed,  dx = T0' dy,  du += T1' dx + D.dy
  *                 dtaps0[i-p] += dy[i][.] * x[p][.],  dtaps1[j-q] += dx[.][j] * u[.][q],
  *                 dD += dy.u
  *
- * A row of a tile has an odd number of vectors, so that the cells of a column do not compete for
- * the same few cache sets. */
+ * A row of a tile has an odd number of vectors, so that the cells of a column do not map to the
+ * same few cache sets. */
 #include "layers/s4nd/s4nd_internal.h"
 
 #include <string.h>
@@ -23,8 +23,8 @@ typedef struct job {
 
 static const s4nd_algorithm *algorithm_of(const s4nd_plan *p) { return p->algorithm; }
 
-/* Numbers of a worker: u, dy and sums of a group, x and dx of one vector, scratch. */
-static size_t worker_numbers(const s4nd_plan *p)
+/* Elements per worker: u, dy and sums of a group, x and dx of one vector, scratch. */
+static size_t worker_elements(const s4nd_plan *p)
 {
     const s4nd_plan *s = p;
     const size_t group = (size_t)s->groups.group;
@@ -46,7 +46,7 @@ void s4nd_tiles_plan(s4nd_plan *p)
     s->system_taps = plan_reserve(&p->base, taps * sets, sizeof(double));
     s->vector_taps = plan_reserve(&p->base, taps * lanes * V, size);
     s->d = plan_reserve(&p->base, lanes * V, size);
-    s->tiles = plan_reserve(&p->base, worker_numbers(p),
+    s->tiles = plan_reserve(&p->base, worker_elements(p),
                             (size_t)pool_threads(p->base.context->pool) * size);
     if (!p->base.options.inference)
         s->partial =
@@ -56,7 +56,8 @@ void s4nd_tiles_plan(s4nd_plan *p)
 static void prepare_vector(void *arg, size_t v, int worker)
 {
     const job *t = arg;
-    real *tiles = REGION_AT(real, t->ws, t->plan->tiles) + (size_t)worker * worker_numbers(t->plan);
+    real *tiles =
+        REGION_AT(real, t->ws, t->plan->tiles) + (size_t)worker * worker_elements(t->plan);
     const s4nd_pass pass = {t->plan, t->ws, v, tiles, NULL};
     algorithm_of(t->plan)->prepare(&pass);
 }
@@ -69,7 +70,7 @@ void s4nd_tiles_prepare(const s4nd_plan *p, ssm2d_workspace *ws)
 
 static real *worker_tiles(const job *t, int worker)
 {
-    return REGION_AT(real, t->ws, t->plan->tiles) + (size_t)worker * worker_numbers(t->plan);
+    return REGION_AT(real, t->ws, t->plan->tiles) + (size_t)worker * worker_elements(t->plan);
 }
 
 static const real *d_of(const job *t, int v)
@@ -91,7 +92,7 @@ static void forward_task(void *arg, size_t task, int worker)
             const s4nd_pass pass = {p, t->ws, (size_t)v, scratch, NULL};
             real *tile = u + (size_t)(v - k.first) * s->tile;
             a->convolve(&pass, 1, x, tile, NULL);
-            a->convolve(&pass, 0, tile, x, d_of(t, v)); /* y takes the place of u */
+            a->convolve(&pass, 0, tile, x, d_of(t, v)); /* y overwrites u */
         }
         tile_scatter(&p->base, &k, u, s->tile, s->tile_row, t->y, p->base.out, b, 0);
     }
@@ -104,7 +105,7 @@ void s4nd_tiles_apply(const s4nd_plan *p, ssm2d_workspace *ws, const real *u, re
     pool_run(p->base.context->pool, (size_t)g->groups * (size_t)g->chunks, forward_task, &t);
 }
 
-/* Backward of one vector of one image; du takes the place of dy. dd: the gradient of D. */
+/* Backward of one vector of one image; du overwrites dy. dd: the gradient of D. */
 static void backward_tile(const job *t, const s4nd_pass *pass, const real *u, real *dy, real *x,
                           real *dx, real *dd)
 {

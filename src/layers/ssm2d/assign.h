@@ -1,4 +1,4 @@
-/* assign - which system, and which row of C, serves a channel of a direction.
+/* assign - maps channels to systems and rows of C, for each direction.
  *
  * K systems, H channels, S systems per direction. Channels take systems in turn: channel h of
  * direction r uses system base + (first + h) mod period, where
@@ -6,7 +6,7 @@
  *     authors     0     r*H    K
  *     distinct    0     r*S    K
  *     paper       r*S   0      S
- *     and 0, 0, S for each of them when directions share their systems.
+ *     all: 0, 0, S when directions share their systems
  * Rows of C: with c_per_channel row r*H + h (shared: h), else the row of the system. */
 #ifndef SSM2D_LAYERS_ASSIGN_H
 #define SSM2D_LAYERS_ASSIGN_H
@@ -15,15 +15,15 @@
 
 #include <limits.h>
 
-/* Channel h has item base + (first + h) mod period. */
+/* Maps channel h to item base + (first + h) mod period. */
 typedef struct assignment {
     int base, first, period;
 } assignment;
 
 static inline int assigned(assignment a, int h) { return a.base + (a.first + h) % a.period; }
 
-/* The inverse: the first channel at or after `from` that has the item; further ones are `period`
- * apart. INT_MAX: no channel has it. */
+/* The inverse: the first channel at or after `from` that is mapped to the item; further ones are
+ * `period` apart. INT_MAX if there is none. */
 static inline int assigned_channel(assignment a, int item, int from)
 {
     if (item < a.base || item - a.base >= a.period) return INT_MAX;
@@ -59,7 +59,7 @@ static inline int c_row_of(const ssm2d_config *c, int r, int h)
 
 /* Rows of C that go with system k, in ascending order, are visited by
  *     for (size_t c = first_c_row(config, k); c < c_rows; c = next_c_row(config, k, c))
- * c_row_from is the first one at or after `from`; past the last row there are none. */
+ * c_row_from is the first one at or after `from`; a result past the last row means none. */
 static inline size_t c_row_from(const ssm2d_config *c, size_t k, size_t from)
 {
     const size_t rows = (size_t)config_c_rows(c), H = (size_t)c->channels;
@@ -80,7 +80,7 @@ static inline size_t first_c_row(const ssm2d_config *c, size_t k)
 static inline size_t next_c_row(const ssm2d_config *c, size_t k, size_t row)
 {
     if (!c->c_per_channel) return SIZE_MAX;
-    /* Where rows and systems are both counted by r*H + h, a system's rows are K apart. */
+    /* rows and systems are both numbered by r*H + h, so a system's rows are K apart */
     if (c->assign == SSM2D_ASSIGN_AUTHORS || c->share_directions)
         return row + (size_t)config_systems(c);
     return c_row_from(c, k, row + 1);

@@ -1,5 +1,5 @@
-/* directions - flips and sums are linear, so all directions together are one two-sided kernel; D
- * joins it at offset (0, 0). */
+/* directions - combines all directions into one two-sided kernel, which is possible because flips
+ * and sums are linear; D is added at offset (0, 0). */
 #include "core/arith.h"
 #include "layers/ssm2d/assign.h"
 #include "layers/ssm2d/ssm2d_internal.h"
@@ -11,9 +11,9 @@ typedef struct job {
     ssm2d_workspace *ws;
 } job;
 
-/* Channels take the rows of C in turn, `period` of them (assign.h). The table has a segment for
- * every period, which repeats its first `lanes` elements at its end, so that any vector of channels
- * is one contiguous load. */
+/* Channels use `period` rows of C in turn (assign.h). The table has a segment for every period,
+ * which repeats its first `lanes` elements at its end, so that any vector of channels is one
+ * contiguous load. */
 static size_t period(const ssm2d_kind_plan *p)
 {
     return (size_t)assign_c_rows(&p->config, 0).period;
@@ -21,14 +21,14 @@ static size_t period(const ssm2d_kind_plan *p)
 static size_t segments(const ssm2d_kind_plan *p) { return (size_t)p->c_rows / period(p); }
 static size_t segment_size(const ssm2d_kind_plan *p) { return period(p) + (size_t)p->base.lanes; }
 
-/* Where a row of C stands in the table. */
+/* Index of a row of C in the table. */
 static size_t place(const ssm2d_kind_plan *p, int c)
 {
     const size_t row = (size_t)c, n = period(p);
     return row / n * segment_size(p) + row % n;
 }
 
-/* Where a vector of channels begins. */
+/* Index of the first channel of a vector in the table. */
 static size_t start(const ssm2d_kind_plan *p, int r, int vector)
 {
     return place(p, c_row_of(&p->config, r, vector * p->base.lanes));

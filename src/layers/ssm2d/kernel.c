@@ -1,8 +1,9 @@
-/* kernel - the kernel of every row of C by the linear-time recursion, and its adjoint.
+/* kernel - computes the kernel of every row of C by the linear-time recursion, and its adjoint.
  *
- * One task per system; states of a row of cells at a time. The adjoint needs the states of all
- * rows, last to first: it keeps one row of every `state_block` and computes a block anew from
- * there, so that memory grows with the square root of the rows. */
+ * There is one task per system, which holds the states of one row of cells at a time. The adjoint
+ * needs the states of all rows, last to first: it keeps one row of every `state_block` and
+ * recomputes a block from there, so that memory grows with the square root of the number of
+ * rows. */
 #include "core/arith.h"
 #include "layers/ssm2d/assign.h"
 #include "layers/ssm2d/ssm2d_internal.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A block of all rows is kept when it is this small: it stays in the second-level cache. */
+/* If all rows need at most this many bytes, all are kept: they stay in the second-level cache. */
 enum { SMALL_STATES = 256 << 10 };
 
 typedef struct job {
@@ -21,17 +22,17 @@ typedef struct job {
     const real *source;
 } job;
 
-static size_t row_numbers(const ssm2d_kind_plan *p)
+static size_t row_elements(const ssm2d_kind_plan *p)
 {
     return (size_t)p->trunc_cols * 2 * (size_t)p->wide;
 }
 static int blocks(const ssm2d_kind_plan *p) { return div_up(p->trunc_rows, p->state_block); }
 
 /* Scratch of one worker: inference [2 rows]; else [block][kept rows][2 gradient rows][one row of
- * numbers]. */
+ * the gradient]. */
 size_t kernel_states(ssm2d_kind_plan *p, int inference)
 {
-    size_t row = row_numbers(p);
+    size_t row = row_elements(p);
     p->state_block = p->trunc_rows;
     if (inference) return 2 * row;
     if ((size_t)p->trunc_rows * row * sizeof(real) > SMALL_STATES)
@@ -53,7 +54,7 @@ static void generate_system(void *arg, size_t k, int worker)
     const size_t W = (size_t)p->wide;
     const real *coef = REGION(real, t->ws, coef) + k * COEFS * W;
     real *now = REGION(real, t->ws, states) + (size_t)worker * p->states_per_worker,
-         *before = now + row_numbers(p);
+         *before = now + row_elements(p);
     for (int i = 0; i < p->trunc_rows; i++) {
         f->kernel_row(now, before, coef, i, p->trunc_cols, p->width);
         for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
@@ -86,13 +87,14 @@ static void adjoint_system(void *arg, size_t k, int worker)
     const ssm2d_kind_plan *p = t->plan;
     const state_functions *f = functions(p);
     const real border = (real)system_border(p);
-    const size_t W = (size_t)p->wide, row = row_numbers(p);
+    const size_t W = (size_t)p->wide, row = row_elements(p);
     const int m = p->state_block, T1 = p->trunc_rows, T2 = p->trunc_cols;
     const real *coef = REGION(real, t->ws, coef) + k * COEFS * W;
     real *dcoef = REGION(real, t->ws, dcoef) + k * COEFS * W;
     real *block = REGION(real, t->ws, states) + (size_t)worker * p->states_per_worker;
     real *kept = block + (size_t)m * row; /* kept[b]: the last row of block b */
-    real *dnow = kept + (size_t)blocks(p) * row, *dbefore = dnow + row, *numbers = dbefore + row;
+    real *dnow = kept + (size_t)blocks(p) * row, *dbefore = dnow + row,
+         *dkernel_row = dbefore + row;
 
     memset(dcoef, 0, COEFS * W * sizeof(real));
     for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
@@ -119,11 +121,11 @@ static void adjoint_system(void *arg, size_t k, int worker)
             real *now = block + (size_t)(i - first) * row;
             for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
                  c = next_c_row(&p->config, k, c)) {
-                t->fetch(p, t->source, (int)c, i, numbers);
-                if (i == 0) REGION(real, t->ws, dcentre)[c] = numbers[0];
-                if (i > 0) numbers[0] *= border;
-                for (int j = 1; i == 0 && j < T2; j++) numbers[j] *= border;
-                f->kernel_emit_back(dnow, REGION(real, t->ws, dc) + 2 * c * W, numbers, 1, now,
+                t->fetch(p, t->source, (int)c, i, dkernel_row);
+                if (i == 0) REGION(real, t->ws, dcentre)[c] = dkernel_row[0];
+                if (i > 0) dkernel_row[0] *= border;
+                for (int j = 1; i == 0 && j < T2; j++) dkernel_row[j] *= border;
+                f->kernel_emit_back(dnow, REGION(real, t->ws, dc) + 2 * c * W, dkernel_row, 1, now,
                                     REGION(real, t->ws, c) + 2 * c * W, i == 0, T2, p->width);
             }
             memset(dbefore, 0, row * sizeof(real));

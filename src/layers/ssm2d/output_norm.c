@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Cells are cut into this many parts whatever the number of threads, so that sums over cells come
- * out the same. */
+/* The number of parts that cells are cut into is fixed, so that sums over cells do not depend on
+ * the number of threads. */
 enum { PARTS = 2 * TASKS_THREADS };
 
 static const double EPSILON = 1e-5;
@@ -83,7 +83,7 @@ static void backward_part(void *arg, size_t part, int worker)
     for (size_t cell = cells(p) * part / PARTS; cell < cells(p) * (part + 1) / PARTS; cell++) {
         const real *z = REGION(real, t->ws, z) + cell * (size_t)H, *dy = t->dy + out_at(p, cell);
         real *dz = REGION(real, t->ws, dz) + cell * (size_t)H, mean, scale;
-        /* of the gradient of the normalised z, and of its product with it */
+        /* sums over channels of dzn and of dzn * zn, where zn is the normalised z */
         double sum = 0, along = 0;
         moments(z, H, &mean, &scale);
         for (int h = 0; h < H; h++) {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { PARTS = 2 * TASKS_THREADS, BLOCK = 256 }; /* of the cells; elements, whole vectors */
+enum { PARTS = 2 * TASKS_THREADS, BLOCK = 256 }; /* parts of the cells; elements in a block */
 
 typedef struct job {
     const ssm2d_kind_plan *plan;
@@ -15,7 +15,8 @@ typedef struct job {
     const real *dy;
 } job;
 
-/* Where element i of z is in arrays of the plan's strides, and how many of its cell follow it. */
+/* Index of element i of z in arrays with the plan's strides. run: number of elements from it to the
+ * end of its cell. */
 static ptrdiff_t place(const ssm2d_plan *p, size_t i, size_t *run)
 {
     const size_t H = (size_t)p->channels, cols = (size_t)p->cols, rows = (size_t)p->rows;
@@ -26,7 +27,7 @@ static ptrdiff_t place(const ssm2d_plan *p, size_t i, size_t *run)
            + (ptrdiff_t)h * p->out.channel;
 }
 
-/* Elements first .. first + count of z <-> an array of the plan's strides. */
+/* Copy elements [first, first + count) of z to and from an array with the plan's strides. */
 static void copy_out(const ssm2d_plan *p, real *y, const real *block, size_t first, size_t count)
 {
     for (size_t i = 0, run; i < count; i += run) {

@@ -1,5 +1,6 @@
-/* scan - the layer as a recurrence with one row of state: cost grows with cells x d_state, not with
- * the size of the kernel. For norm `relaxed`, with e_h = a1*b1 + a2*b2 and e_v = a3*b1 + a4*b2:
+/* scan - computes the layer as a recurrence with one row of state: cost grows with cells x d_state,
+ * not with the size of the kernel. For norm `relaxed`, with e_h = a1*b1 + a2*b2 and e_v = a3*b1 +
+ * a4*b2:
  *     r[i,j] = a1*r[i,j-1] + e_h*u[i,j-1]                        from the kernel's first row
  *     q[i,j] = a4*q[i-1,j] + e_v*u[i-1,j]                        from its first column
  *     P[i,j] = (a1*P[i,j-1] + a2*(Q[i,j-1] + q[i,j-1])) / 2      inside, horizontal
@@ -8,8 +9,8 @@
  * The other norms have other factors (system.c).
  *
  * Vectorised over the coordinates of a state, parallel over images and channels. The adjoint runs
- * rows backwards; it keeps the states at the start of one row in every `block` and computes the
- * others anew, so that memory grows with sqrt(rows). */
+ * rows backwards; it keeps the states at the start of one row in every `block` and recomputes the
+ * others, so that memory grows with sqrt(rows). */
 #include "layers/ssm2d/scan.h"
 
 #include "core/tasks.h"
@@ -30,7 +31,7 @@ static const state_functions *functions(const ssm2d_kind_plan *p)
 
 double scan_cost(const ssm2d_kind_plan *p)
 {
-    double products = p->config.values == SSM2D_REAL ? 12 : 44; /* of one coordinate at one cell */
+    double products = p->config.values == SSM2D_REAL ? 12 : 44; /* per coordinate and cell */
     double cells = (double)p->base.options.batch * p->base.rows * p->base.cols * p->config.channels;
     return 2.2 * cells * p->config.directions * (products * p->width + 2 * p->base.lanes);
 }
@@ -39,13 +40,14 @@ ssm2d_status scan_plan_make(ssm2d_kind_plan *p, ssm2d_error *error)
 {
     if (p->trunc_rows < p->base.rows || p->trunc_cols < p->base.cols)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "algorithm=scan: a recurrence has no end, so trunc %dx%d is for direct or fft",
+                    "algorithm=scan: a recurrence cannot truncate the kernel; use direct or fft "
+                    "for trunc %dx%d",
                     p->trunc_rows, p->trunc_cols);
     scan_plan *s = &p->scan;
     const size_t H = (size_t)p->config.channels, batch = p->base.options.batch;
     const size_t line = CACHE_LINE_BYTES / sizeof(real);
     const size_t threads = (size_t)pool_threads(p->base.context->pool);
-    /* a cache line of channels, if that leaves enough tasks */
+    /* a task has a cache line of channels if that leaves enough tasks */
     s->channels = batch * div_up_size(H, line) >= TASKS_WANTED ? (int)line : 1;
     const size_t tasks = div_up_size(H, (size_t)s->channels);
     s->chunks = (int)min_size(div_up_size(TASKS_THREADS, tasks), batch);
@@ -55,8 +57,8 @@ ssm2d_status scan_plan_make(ssm2d_kind_plan *p, ssm2d_error *error)
     if ((size_t)p->base.rows * s->state * sizeof(real) > SMALL_STATES)
         s->block = (int)ceil(sqrt(p->base.rows));
     s->blocks = div_up(p->base.rows, s->block);
-    /* [states][sums]; backward: [states of a block][kept states][drow][left][sums][a row nobody
-     * reads] */
+    /* [states][sums]; backward: [states of a block][kept states][drow][left][sums][a row that is
+     * never read] */
     const size_t rows = p->base.options.inference ? 1 : (size_t)s->block + (size_t)s->blocks + 2;
     s->scratch_size = rows * s->state + (size_t)p->base.cols * ((size_t)p->base.lanes + 1);
     s->scratch = plan_reserve(&p->base, threads * s->scratch_size, sizeof(real));
@@ -74,7 +76,7 @@ typedef struct job {
     real *y, *du, *states;
 } job;
 
-/* A direction of one channel: its coefficients, and how it walks over the rows of an array. */
+/* One direction of one channel: its coefficients, and how it traverses the rows of an array. */
 typedef struct walk {
     const real *coef, *c;
     real centre, border;
@@ -95,7 +97,7 @@ static walk walk_of(const ssm2d_kind_plan *p, ssm2d_workspace *ws, int r, int h)
     return w;
 }
 
-/* Where the walk's row i of image b, channel h begins, and its step from cell to cell. */
+/* Index of the first cell of the walk's row i of image b, channel h. */
 static ptrdiff_t begin(const ssm2d_kind_plan *p, const walk *w, plane_strides s, size_t b, int h,
                        int i)
 {
@@ -103,7 +105,8 @@ static ptrdiff_t begin(const ssm2d_kind_plan *p, const walk *w, plane_strides s,
            + (w->flip.rows ? p->base.rows - 1 - i : i) * s.row
            + (w->flip.cols ? p->base.cols - 1 : 0) * s.col;
 }
-/* A stride that is never taken may be PTRDIFF_MIN, which cannot be negated. */
+/* The walk's step from cell to cell. With one column the stride is never used and may be
+ * PTRDIFF_MIN, which cannot be negated. */
 static ptrdiff_t step(const ssm2d_kind_plan *p, const walk *w, plane_strides s)
 {
     if (p->base.cols == 1) return 0;
@@ -242,14 +245,15 @@ static void back_task(void *arg, size_t task, int worker)
         }
 }
 
-/* Sums what chunks, directions and channels say of system k and its rows of C, in a fixed order. */
+/* Sums the gradients of system k and its rows of C over chunks, directions and channels, in a fixed
+ * order. */
 static void sum_task(void *arg, size_t k, int worker)
 {
     (void)worker;
     const job *t = arg;
     const ssm2d_kind_plan *p = t->plan;
     const size_t W = (size_t)p->wide, H = (size_t)p->config.channels,
-                 R = (size_t)p->config.directions, numbers = p->scan.gradient;
+                 R = (size_t)p->config.directions, gradient_size = p->scan.gradient;
     real *dcoef = REGION(real, t->ws, dcoef) + k * COEFS * W;
     memset(dcoef, 0, COEFS * W * sizeof(real));
     for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
@@ -262,7 +266,8 @@ static void sum_task(void *arg, size_t k, int worker)
             const assignment a = assign_systems(&p->config, (int)r);
             for (size_t h = (size_t)assigned_channel(a, (int)k, 0); h < H; h += (size_t)a.period) {
                 const size_t c = (size_t)c_row_of(&p->config, (int)r, (int)h);
-                const real *from = SCAN_REGION(t->ws, sums) + ((chunk * R + r) * H + h) * numbers;
+                const real *from =
+                    SCAN_REGION(t->ws, sums) + ((chunk * R + r) * H + h) * gradient_size;
                 for (size_t i = 0; i < COEFS * W; i++) dcoef[i] += from[i];
                 from += COEFS * W;
                 for (size_t i = 0; i < 2 * W; i++)
@@ -281,11 +286,11 @@ void scan_backward(const ssm2d_kind_plan *p, ssm2d_workspace *ws, const real *u,
     pool_run(p->base.context->pool, (size_t)p->systems, sum_task, &t);
     if (!p->config.skip) return;
     const size_t H = (size_t)p->config.channels, R = (size_t)p->config.directions,
-                 numbers = p->scan.gradient;
+                 gradient_size = p->scan.gradient;
     for (size_t h = 0; h < H; h++) {
         real sum = 0;
         for (size_t chunk = 0; chunk < (size_t)p->scan.chunks; chunk++)
-            sum += SCAN_REGION(ws, sums)[(chunk * R * H + h) * numbers + numbers - 1];
+            sum += SCAN_REGION(ws, sums)[(chunk * R * H + h) * gradient_size + gradient_size - 1];
         REGION(real, ws, dd)[h] = sum;
     }
 }

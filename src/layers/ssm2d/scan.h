@@ -1,10 +1,10 @@
-/* scan - the layer as a recurrence, over whole grids or, for the stream, row by row. */
+/* scan - computes the layer as a recurrence, over whole grids or, for streams, row by row. */
 #ifndef SSM2D_LAYERS_SCAN_H
 #define SSM2D_LAYERS_SCAN_H
 
 #include "layers/ssm2d/ssm2d_internal.h"
 
-/* Decides and reserves; refuses a kernel that is cut, which a recurrence cannot do. */
+/* Sets sizes and reserves memory; refuses truncated kernels, which a recurrence cannot compute. */
 ssm2d_status scan_plan_make(ssm2d_kind_plan *plan, ssm2d_error *error);
 double scan_cost(const ssm2d_kind_plan *plan);
 
@@ -15,7 +15,7 @@ void scan_apply(const ssm2d_kind_plan *plan, ssm2d_workspace *ws, const real *u,
 void scan_backward(const ssm2d_kind_plan *plan, ssm2d_workspace *ws, const real *u, const real *dy,
                    real *du, int want_params);
 
-/* Row 0 of u and y (strides of the plan's options.in and conv_out); states:
+/* Processes one row: row 0 of u and y (strides: the plan's options.in and conv_out). states:
  * [batch][channels][directions][scan.state]. */
 void scan_push(const ssm2d_kind_plan *plan, ssm2d_workspace *ws, real *states, const real *u,
                real *y);

@@ -1,4 +1,4 @@
-/* ssm2d_config - the settings of the 2-D SSM, and what follows from them. */
+/* ssm2d_config - the settings of the 2-D SSM, and sizes derived from them. */
 #ifndef SSM2D_LAYERS_SSM2D_CONFIG_H
 #define SSM2D_LAYERS_SSM2D_CONFIG_H
 
@@ -13,7 +13,7 @@ typedef enum ssm2d_norm {
 
 typedef enum ssm2d_values { SSM2D_REAL, SSM2D_POLAR, SSM2D_CARTESIAN } ssm2d_values;
 
-/* Which mirror images two directions are: none and both axes (the paper), or none and columns,
+/* How the second of two directions mirrors the image: in both axes (the paper), or in columns only,
  * which can be streamed. */
 typedef enum ssm2d_pair { SSM2D_PAIR_BOTH, SSM2D_PAIR_COLUMNS } ssm2d_pair;
 
@@ -32,13 +32,13 @@ typedef enum ssm2d_assign {
     SSM2D_ASSIGN_PAPER
 } ssm2d_assign;
 
-/* What the layer ends with; SiLU is the paper's on pixels without patches. */
+/* Activation at the end of the layer; the paper uses SiLU on pixels without patches. */
 typedef enum ssm2d_activation { SSM2D_ACTIVATION_NONE, SSM2D_ACTIVATION_SILU } ssm2d_activation;
 
 typedef struct ssm2d_config {
     int channels;         /* H */
     layer_init init;      /* initial values */
-    int d_state;          /* N, coordinates of the state of one system */
+    int d_state;          /* N, dimension of the state of one system */
     int n_ssm;            /* S, systems per direction */
     int directions;       /* 1: none; 2: see pair; 4: none, rows, columns, both */
     ssm2d_pair pair;      /* read when directions is 2 */
@@ -49,7 +49,7 @@ typedef struct ssm2d_config {
     int c_per_channel;    /* C per direction and channel instead of per system */
     int skip;             /* adds D.u */
     int layer_norm;       /* LayerNorm over channels at the end, eps 1e-5 */
-    int trunc_rows;       /* kernel cut to this many rows; 0: as many as the grid has */
+    int trunc_rows;       /* truncates the kernel to this many rows; 0: no truncation */
     int trunc_cols;
     ssm2d_assign assign; /* which system serves which channel */
     ssm2d_activation activation;
@@ -73,7 +73,7 @@ static inline int config_c_rows(const ssm2d_config *c)
     return (c->share_directions ? 1 : c->directions) * (c->c_per_channel ? c->channels : c->n_ssm);
 }
 
-/* Whether direction r looks at the grid mirrored in rows, in columns. */
+/* Whether direction r mirrors the grid in rows, and in columns. */
 typedef struct flip {
     int rows, cols;
 } flip;

@@ -1,5 +1,5 @@
-/* execute - planning, a forward and a backward pass from parameters to output, in the order of
- * ssm2d_internal.h, for one number type. */
+/* ssm2d_execute - planning, forward and backward of the 2-D SSM, for one number type; calls the
+ * functions of ssm2d_internal.h in their order. */
 #include "layers/ssm2d/assign.h"
 #include "layers/ssm2d/ssm2d_internal.h"
 #include "layers/ssm2d/scan.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Whether something follows the convolution. */
+/* Whether LayerNorm or an activation follows the convolution. */
 static int has_end(const ssm2d_kind_plan *p)
 {
     return p->config.layer_norm || p->config.activation;
@@ -20,7 +20,7 @@ static void end_apply(const ssm2d_kind_plan *p, ssm2d_workspace *ws, void *y)
     if (p->config.activation) output_silu_apply(p, ws, y);
 }
 
-/* What every algorithm needs. */
+/* Reserves the regions that every algorithm needs. */
 static void plan_regions(ssm2d_kind_plan *p)
 {
     const size_t W = (size_t)p->wide, K = (size_t)p->systems, C = (size_t)p->c_rows,
@@ -53,7 +53,7 @@ static void plan_regions(ssm2d_kind_plan *p)
     }
 }
 
-/* Every convolution, then the recurrence. */
+/* The convolutions of src/conv, then the recurrence. */
 static const char *algorithm(int i)
 {
     int convolutions = 0;
@@ -90,15 +90,15 @@ static double cost(const ssm2d_plan *base)
     return p->conv ? conv_plan_cost(p->conv) : scan_cost(p);
 }
 
-/* Without a norm kernels grow by orders of magnitude, and cells near the border of the image, where
- * values are small, would be lost in the rounding error of large ones. */
+/* Without a norm kernels grow by orders of magnitude. In a Fourier transform the rounding error of
+ * the large values would swamp the small ones near the border of the image. */
 static ssm2d_status auto_check(const ssm2d_plan *base, ssm2d_error *error)
 {
     const ssm2d_kind_plan *p = ssm2d_plan_of(base);
     if (p->config.norm != SSM2D_NORM_NONE || !p->conv || !conv_plan_error_of_largest(p->conv))
         return SSM2D_OK;
     return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                "algorithm=auto: %s would lose small values with norm none; ask for it by name",
+                "algorithm=auto: %s loses small values with norm none; name it to use it anyway",
                 base->algorithm);
 }
 
@@ -162,7 +162,7 @@ static int kernel_shape(const ssm2d_plan *base, size_t shape[SSM2D_KERNEL_RANK])
     return 4;
 }
 
-/* Where [direction][channel] first uses a row of C; negative when nothing does. */
+/* Index of the first [direction][channel] that uses a row of C; negative if none does. */
 static ptrdiff_t first_use(const ssm2d_kind_plan *p, int c)
 {
     const int H = p->config.channels;
@@ -173,8 +173,8 @@ static ptrdiff_t first_use(const ssm2d_kind_plan *p, int c)
     return -1;
 }
 
-/* Each kernel is generated where it is used first and copied from there. The averaging is in C, and
- * is taken out again: kernels are those of the single directions. */
+/* Each kernel is generated at its first use and copied to the others. C includes the factor of the
+ * average, which is divided out: the result has the kernels of the single directions. */
 static void kernel(const ssm2d_plan *base, ssm2d_workspace *ws, const void *params, void *out)
 {
     const ssm2d_kind_plan *p = ssm2d_plan_of(base);
@@ -200,7 +200,7 @@ static void kernel(const ssm2d_plan *base, ssm2d_workspace *ws, const void *para
         }
 }
 
-/* Row i of the gradient of the kernel of row c: the sum over all that use it. */
+/* Row i of the gradient of the kernel of row c of C: the sum over all channels that use it. */
 static void fetch_kernel(const ssm2d_kind_plan *p, const real *dkernel, int c, int i, real *row)
 {
     const size_t cells = (size_t)p->base.rows * (size_t)p->base.cols;

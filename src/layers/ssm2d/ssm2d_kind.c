@@ -1,4 +1,4 @@
-/* ssm2d_kind - the kind `ssm2d`: its settings, its parameters, and its kernel in pictures. */
+/* ssm2d_kind - the kind `ssm2d`: settings, parameters and pictures of its kernel. */
 #include "core/arith.h"
 #include "core/status.h"
 #include "layers/ssm2d/ssm2d_plan.h"
@@ -7,7 +7,7 @@
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* Large enough for anything sensible, small enough that products of three fit size_t with room. */
+/* Larger than any sensible value, small enough that products of three fit size_t. */
 enum { MAX_CHANNELS = 1 << 20, MAX_STATE = 1 << 12, MAX_SYSTEMS = 1 << 16, MAX_TRUNC = 1 << 20 };
 
 static const char *const pair_names[] = {"both", "columns", NULL};
@@ -33,24 +33,26 @@ static const ssm2d_field fields[] = {
     LAYER_INIT_FIELD(ssm2d_config, "identity"),
     NUMBER(d_state, 1, MAX_STATE, "16", "dimension of the state of a system"),
     NUMBER(n_ssm, 1, MAX_SYSTEMS, "2", "systems per direction; channels use them in turn"),
-    {"directions", "corners of the image the layer looks towards: 1, 2 or 4", SSM2D_KIND_INT,
-     PLACE(directions), 1, 4, "4", NULL, directions_allowed},
+    {"directions", "directions of the recursion, each from one corner of the image: 1, 2 or 4",
+     SSM2D_KIND_INT, PLACE(directions), 1, 4, "4", NULL, directions_allowed},
     CHOICE(pair, pair_names, "both",
-           "what the second of two directions mirrors: both axes, or columns only"),
-    FLAG(average, "false", "directions are averaged, not summed"),
+           "axes that the second of two directions mirrors: both, or columns only"),
+    FLAG(average, "false", "averages the directions instead of summing them"),
     CHOICE(norm, norm_names, "relaxed", "normalisation of the recursion"),
     CHOICE(values, values_names, "real",
-           "numbers of the systems: real, or complex in one of two forms"),
-    FLAG(share_directions, "false", "every direction uses the same systems"),
-    FLAG(c_per_channel, "false", "C for each direction and channel, not for each system"),
+           "values of the systems: real, or complex in polar or cartesian form"),
+    FLAG(share_directions, "false", "all directions use the same systems"),
+    FLAG(c_per_channel, "false", "a C for each direction and channel instead of each system"),
     FLAG(skip, "true", "adds D times the input"),
     FLAG(layer_norm, "false", "LayerNorm over channels at the end"),
-    NUMBER(trunc_rows, 0, MAX_TRUNC, "0", "cuts the kernel to this many rows; 0: all"),
-    NUMBER(trunc_cols, 0, MAX_TRUNC, "0", "cuts the kernel to this many columns; 0: all"),
+    NUMBER(trunc_rows, 0, MAX_TRUNC, "0",
+           "truncates the kernel to this many rows; 0: no truncation"),
+    NUMBER(trunc_cols, 0, MAX_TRUNC, "0",
+           "truncates the kernel to this many columns; 0: no truncation"),
     CHOICE(
         assign, assign_names, "distinct",
         "systems of a channel: paper (every direction has its own), distinct, or authors (2024)"),
-    CHOICE(activation, activation_names, "none", "what the output goes through at the end"),
+    CHOICE(activation, activation_names, "none", "activation at the end of the layer"),
     {0}};
 
 static ssm2d_status check(const void *config, ssm2d_error *error)
@@ -58,7 +60,7 @@ static ssm2d_status check(const void *config, ssm2d_error *error)
     const ssm2d_config *c = config;
     if (c->layer_norm && c->activation)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "activation=%s: there is none behind a LayerNorm; use layer_norm=false",
+                    "activation=%s: cannot be combined with a LayerNorm; use layer_norm=false",
                     activation_names[c->activation]);
     return SSM2D_OK;
 }
@@ -79,7 +81,7 @@ ssm2d_config ssm2d_config_default(void)
 /* How the elements of one array are drawn. */
 enum { DRAW_SMALL, DRAW_UNIFORM, DRAW_NORMAL, DRAW_C, DRAW_D, DRAW_ONE, DRAW_ZERO };
 
-/* The one place that says which arrays there are, in which order. */
+/* The only definition of which arrays there are and of their order. */
 static int arrays(const void *configuration, layer_array *table)
 {
     const ssm2d_config *config = configuration;
@@ -120,7 +122,7 @@ static int arrays(const void *configuration, layer_array *table)
     return n;
 }
 
-/* `identity`: D is 1, and C a tenth of what the authors have. */
+/* `identity`: D is 1, and C a tenth of the authors' C. */
 static double draw(const void *config, const layer_array *array, size_t k, rng *r)
 {
     const int identity = ((const ssm2d_config *)config)->init == LAYER_INIT_IDENTITY;
@@ -185,13 +187,14 @@ static ssm2d_status stream_check(const void *configuration, size_t cols, ssm2d_e
     const ssm2d_config *config = configuration;
     for (int r = 0; r < config->directions; r++)
         if (config_flip(config, r).rows)
-            return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                        "directions=%d: a stream cannot look at rows still to come; use directions "
-                        "1, or 2 with pair columns",
-                        config->directions);
+            return fail(
+                error, SSM2D_ERROR_UNSUPPORTED,
+                "directions=%d: a stream cannot use rows still to come; use directions 1, or 2 "
+                "with pair columns",
+                config->directions);
     if (config->trunc_rows || (config->trunc_cols && (size_t)config->trunc_cols < cols))
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "trunc_rows=%d, trunc_cols=%d: a stream cannot cut the kernel; use 0",
+                    "trunc_rows=%d, trunc_cols=%d: a stream cannot truncate the kernel; use 0",
                     config->trunc_rows, config->trunc_cols);
     return SSM2D_OK;
 }
@@ -204,7 +207,8 @@ static int pictures(const void *config)
     return min_int(config_c_rows(c), c->channels);
 }
 
-/* Adds the kernels of all directions of channel h where they meet. */
+/* Adds up the kernels of all directions of channel h; they overlap in rows and columns of offset
+ * 0. */
 static void picture(const void *config, const float *kernels, const size_t *shape, int h, int rows,
                     int cols, double *out)
 {
@@ -224,12 +228,12 @@ static void picture(const void *config, const float *kernels, const size_t *shap
     }
 }
 
-/* All directions and D are one kernel. */
+/* All directions and D form one kernel. */
 static const layer_convolution convolution = {
     .skip = "D", .gamma = "gamma", .beta = "beta", .silu = ends_with_silu};
 
 const layer_kind layer_ssm2d = {.name = "ssm2d",
-                                .help = "the 2-D state-space layer",
+                                .help = "2-D state-space layer",
                                 .config_size = sizeof(ssm2d_config),
                                 .fields = fields,
                                 .headline = "values",

@@ -1,32 +1,32 @@
-/* ssm2d_plan - what a plan of the 2-D SSM has decided, and where each array stands in a workspace.
- * The layer is computed either by one of the convolutions of src/conv with a kernel made here, or
- * by the recurrence (scan.c). */
+/* ssm2d_plan - the plan of a 2-D SSM, and the offsets of arrays in its workspace. The layer is
+ * computed either by a convolution of src/conv with the layer's kernel, or by the recurrence
+ * (scan.c). */
 #ifndef SSM2D_LAYERS_SSM2D_PLAN_H
 #define SSM2D_LAYERS_SSM2D_PLAN_H
 
 #include "layers/ssm2d/ssm2d_config.h"
 
-/* Offsets of the arrays a configuration has. Real: a, b, c. Polar: each with its angle. Cartesian:
- * a with its angle; b and c hold pairs (re, im). */
+/* Offsets of the parameter arrays that a configuration has. Real: a, b, c. Polar: each with its
+ * angle. Cartesian: a with its angle; b and c hold pairs (re, im). */
 typedef struct param_offsets {
     size_t a, a_angle, b, b_angle, c, c_angle, d, gamma, beta;
 } param_offsets;
 
-/* Offsets of a workspace's arrays in bytes; 0: the plan does not use it. Shapes: K systems,
- * C rows of C, W the padded width of a state (see simd/simd_table.h). */
+/* Offsets of a workspace's arrays in bytes; 0: unused by the plan. Shapes: K systems, C rows of C,
+ * W the padded width of a state (see simd/simd_table.h). */
 typedef struct regions {
     size_t coef;   /* [K][COEFS][W] */
-    size_t c;      /* [C][2][W], with sqrt(1/N) and the averaging in it */
-    size_t centre; /* [C] the kernel at (0,0), in double whatever the number type is */
+    size_t c;      /* [C][2][W], includes the factors sqrt(1/N) and of the average */
+    size_t centre; /* [C] the kernel at (0,0), always in double */
     size_t d;      /* [H] a copy of D */
     size_t norm;   /* [2][H] a copy of gamma and beta */
-    size_t states; /* per worker: kernel rows of states */
-    size_t krows;  /* [C][trunc_rows][trunc_cols] the kernels, as they are generated */
-    /* [trunc_rows*trunc_cols][ktable_stride] the same by cells, and later their gradient */
+    size_t states; /* per worker: rows of states of the kernel recursion */
+    size_t krows;  /* [C][trunc_rows][trunc_cols] the kernels as generated */
+    /* [trunc_rows*trunc_cols][ktable_stride] the same, cells first; later their gradient */
     size_t ktable;
     size_t k2;                     /* two-sided kernels, see conv/two_sided.h */
     size_t dk2;                    /* their gradient */
-    size_t conv;                   /* the memory of the convolution */
+    size_t conv;                   /* scratch of the convolution */
     size_t dcoef, dc, dcentre, dd; /* gradients of coef, c, centre, d */
     size_t z;                      /* [batch][rows][cols][H] before LayerNorm or activation */
     size_t dz;
@@ -35,14 +35,14 @@ typedef struct regions {
 
 typedef struct conv_plan conv_plan;
 
-/* What planning decides for the recurrence. */
+/* Sizes and regions of the recurrence. */
 typedef struct scan_plan {
-    int channels; /* of one task */
-    int block;    /* rows whose states the adjoint keeps at once */
+    int channels; /* channels of one task */
+    int block;    /* rows whose states the adjoint recomputes at a time */
     int blocks;
     int chunks;           /* parts of the batch in backward, a task each */
-    size_t state;         /* elements that one image, channel and direction carries along */
-    size_t gradient;      /* elements of the gradient of one channel and direction */
+    size_t state;         /* elements of state per image, channel and direction */
+    size_t gradient;      /* elements of the gradient per channel and direction */
     size_t scratch_size;  /* of one worker, in elements */
     size_t scratch, sums; /* regions: of all workers; gradients [chunk][direction][channel] */
 } scan_plan;
@@ -54,11 +54,11 @@ typedef struct ssm2d_kind_plan {
     conv_plan *conv; /* owned; NULL: the layer runs as a scan */
     scan_plan scan;
     int systems, c_rows, width, wide; /* K, C, padded d_state, W */
-    int trunc_rows, trunc_cols;       /* the part of the kernel that is used */
+    int trunc_rows, trunc_cols;       /* size of the kernel, truncated to the grid */
     size_t ktable_stride;
-    int state_block;          /* kernel rows that the adjoint keeps at once */
+    int state_block;          /* kernel rows that the adjoint recomputes at a time */
     size_t states_per_worker; /* in elements */
-    plane_strides conv_out;   /* where the convolution writes: y, or z when something follows */
+    plane_strides conv_out;   /* strides of y, or of z if LayerNorm or SiLU follows */
     regions at;
 } ssm2d_kind_plan;
 

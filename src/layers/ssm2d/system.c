@@ -1,9 +1,9 @@
-/* system - raw parameters to the coefficients of the recursions (docs/layer.md, sections 1 and 2),
- * and the chain rule back.
+/* system - computes the coefficients of the recursions from the raw parameters (docs/layer.md,
+ * sections 1 and 2), and the chain rule back.
  *
- * This is a handful of numbers per layer, so it runs in double and in C's complex numbers whatever
- * the number type is. A gradient of a complex z is d/d(re) + i*d/d(im); through w = f(z) analytic
- * it is multiplied by conj(f'). */
+ * There are few coefficients, so they are computed in double and in C's complex type for both
+ * number types. A gradient of a complex z is d/d(re) + i*d/d(im); through w = f(z) analytic it is
+ * multiplied by conj(f'). */
 #include "layers/ssm2d/assign.h"
 #include "layers/ssm2d/ssm2d_internal.h"
 
@@ -11,25 +11,24 @@
 #include <math.h>
 #include <string.h>
 
-#ifndef CMPLX /* glibc gives it to gcc only */
+#ifndef CMPLX /* glibc defines it for gcc only */
 #define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
 #endif
 
-typedef double complex number;
+typedef double complex complex_double;
 
 static const double TWO_PI = 6.283185307179586476925;
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double sigmoid_slope(double s) { return s * (1 - s); }
 /* exp(i*angle) */
-static number exp_i(double angle) { return CMPLX(cos(angle), sin(angle)); }
-static double re_adjoint(number g, number slope)
+static complex_double exp_i(double angle) { return CMPLX(cos(angle), sin(angle)); }
+static double re_adjoint(complex_double g, complex_double slope)
 {
     return creal(g) * creal(slope) + cimag(g) * cimag(slope);
 }
 
-/* The factors that the normalisation puts on steps and on the output (the table of norms in
- * docs/layer.md). */
+/* Factors of the normalisation for steps and output (see the table of norms in docs/layer.md). */
 typedef struct factors {
     double border, inside, output; /* g at the border, g inside, m at the border */
 } factors;
@@ -52,9 +51,9 @@ static double c_scale(const ssm2d_config *config)
     return sqrt(1.0 / config->d_state) / (config->average ? config->directions : 1);
 }
 
-/* The values of coordinate n of system k, and of row c of C. `i` counts numbers of an array of
- * shape [which][rows][N]. */
-static number a_at(const ssm2d_kind_plan *p, const real *params, size_t i)
+/* The values of coordinate n of system k, and of row c of C. `i` is the index in an array of shape
+ * [which][rows][N]. */
+static complex_double a_at(const ssm2d_kind_plan *p, const real *params, size_t i)
 {
     double s = sigmoid(params[p->params.a + i]);
     return p->config.values == SSM2D_REAL
@@ -62,7 +61,7 @@ static number a_at(const ssm2d_kind_plan *p, const real *params, size_t i)
                : s * exp_i(TWO_PI * sigmoid(params[p->params.a_angle + i]));
 }
 
-static number b_at(const ssm2d_kind_plan *p, const real *params, size_t i)
+static complex_double b_at(const ssm2d_kind_plan *p, const real *params, size_t i)
 {
     switch (p->config.values) {
     case SSM2D_POLAR:
@@ -76,7 +75,7 @@ static number b_at(const ssm2d_kind_plan *p, const real *params, size_t i)
     return sigmoid(params[p->params.b + i]);
 }
 
-static number c_at(const ssm2d_kind_plan *p, const real *params, size_t i)
+static complex_double c_at(const ssm2d_kind_plan *p, const real *params, size_t i)
 {
     switch (p->config.values) {
     case SSM2D_POLAR:
@@ -88,9 +87,9 @@ static number c_at(const ssm2d_kind_plan *p, const real *params, size_t i)
     return params[p->params.c + i];
 }
 
-/* One coordinate of one system; i as above, KN numbers from a1 to a2 and so on. */
+/* One coordinate of one system; i as above; a2 is KN elements after a1, and so on. */
 typedef struct coordinate {
-    number a1, a2, a3, a4, b1, b2;
+    complex_double a1, a2, a3, a4, b1, b2;
 } coordinate;
 
 static coordinate coordinate_at(const ssm2d_kind_plan *p, const real *params, size_t i, size_t KN)
@@ -100,24 +99,25 @@ static coordinate coordinate_at(const ssm2d_kind_plan *p, const real *params, si
                         b_at(p, params, i),          b_at(p, params, KN + i)};
 }
 
-/* dangle += gradient of the angle, where g is that of z = radius * exp(2*pi*i*sigmoid(angle)) */
-static void add_polar(real *dangle, double angle, number z, number g)
+/* Adds the gradient of the angle to dangle, g being that of z = radius *
+ * exp(2*pi*i*sigmoid(angle)). */
+static void add_polar(real *dangle, double angle, complex_double z, complex_double g)
 {
     *dangle += (real)re_adjoint(g, z * CMPLX(0, TWO_PI * sigmoid_slope(sigmoid(angle))));
 }
 
-static void add_a(const ssm2d_kind_plan *p, const real *params, real *dparams, size_t i, number a,
-                  number g)
+static void add_a(const ssm2d_kind_plan *p, const real *params, real *dparams, size_t i,
+                  complex_double a, complex_double g)
 {
-    /* of log sigmoid: da/draw = a * (1 - s) */
+    /* derivative of log sigmoid: da/draw = a * (1 - s) */
     double s = sigmoid(params[p->params.a + i]), slope = 1 - s;
     dparams[p->params.a + i] += (real)re_adjoint(g, a * slope);
     if (p->config.values != SSM2D_REAL)
         add_polar(&dparams[p->params.a_angle + i], params[p->params.a_angle + i], a, g);
 }
 
-static void add_b(const ssm2d_kind_plan *p, const real *params, real *dparams, size_t i, number b,
-                  number g)
+static void add_b(const ssm2d_kind_plan *p, const real *params, real *dparams, size_t i,
+                  complex_double b, complex_double g)
 {
     if (p->config.values == SSM2D_CARTESIAN) {
         dparams[p->params.b + 2 * i] += (real)(creal(g) * sigmoid_slope(creal(b)));
@@ -130,8 +130,8 @@ static void add_b(const ssm2d_kind_plan *p, const real *params, real *dparams, s
         add_polar(&dparams[p->params.b_angle + i], params[p->params.b_angle + i], b, g);
 }
 
-static void add_c(const ssm2d_kind_plan *p, const real *params, real *dparams, size_t i, number c,
-                  number g)
+static void add_c(const ssm2d_kind_plan *p, const real *params, real *dparams, size_t i,
+                  complex_double c, complex_double g)
 {
     switch (p->config.values) {
     case SSM2D_REAL: dparams[p->params.c + i] += (real)creal(g); break;
@@ -147,14 +147,15 @@ static void add_c(const ssm2d_kind_plan *p, const real *params, real *dparams, s
     }
 }
 
-/* Coordinate n of a vector of `width` real and (complex) `width` imaginary parts. */
-static void put(const ssm2d_kind_plan *p, real *vector, int n, number z)
+/* Store and load coordinate n of a vector of `width` real and, if complex, `width` imaginary
+ * parts. */
+static void put(const ssm2d_kind_plan *p, real *vector, int n, complex_double z)
 {
     vector[n] = (real)creal(z);
     if (p->wide > p->width) vector[p->width + n] = (real)cimag(z);
 }
 
-static number get(const ssm2d_kind_plan *p, const real *vector, int n)
+static complex_double get(const ssm2d_kind_plan *p, const real *vector, int n)
 {
     return p->wide > p->width ? CMPLX(vector[n], vector[p->width + n]) : vector[n];
 }
@@ -183,7 +184,7 @@ static void prepare_system(void *arg, size_t k, int worker)
     for (int n = 0; n < N; n++) {
         size_t i = k * (size_t)N + (size_t)n;
         const coordinate x = coordinate_at(p, t->params, i, KN);
-        const number a1 = x.a1, a2 = x.a2, a3 = x.a3, a4 = x.a4, b1 = x.b1, b2 = x.b2;
+        const complex_double a1 = x.a1, a2 = x.a2, a3 = x.a3, a4 = x.a4, b1 = x.b1, b2 = x.b2;
         put(p, coef + RHO * W, n, g.border * a1);
         put(p, coef + SIGMA * W, n, g.inside * a1);
         put(p, coef + TAU * W, n, g.inside * a2);
@@ -195,7 +196,8 @@ static void prepare_system(void *arg, size_t k, int worker)
         for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
              c = next_c_row(&p->config, k, c)) {
             size_t ci = c * (size_t)N + (size_t)n;
-            number c1 = scale * c_at(p, t->params, ci), c2 = scale * c_at(p, t->params, CN + ci);
+            complex_double c1 = scale * c_at(p, t->params, ci),
+                           c2 = scale * c_at(p, t->params, CN + ci);
             put(p, REGION(real, t->ws, c) + 2 * c * W, n, c1);
             put(p, REGION(real, t->ws, c) + (2 * c + 1) * W, n, c2);
             REGION(double, t->ws, centre)[c] += g.output * creal(c1 * b1 + c2 * b2);
@@ -217,28 +219,29 @@ static void adjoint_system(void *arg, size_t k, int worker)
     for (int n = 0; n < N; n++) {
         size_t i = k * (size_t)N + (size_t)n;
         const coordinate x = coordinate_at(p, t->params, i, KN);
-        const number a1 = x.a1, a2 = x.a2, a3 = x.a3, a4 = x.a4, b1 = x.b1, b2 = x.b2;
-        number de_h = g.border * get(p, dcoef + E_H * W, n),
-               de_v = g.border * get(p, dcoef + E_V * W, n);
-        number db1 = conj(a1) * de_h + conj(a3) * de_v, db2 = conj(a2) * de_h + conj(a4) * de_v;
+        const complex_double a1 = x.a1, a2 = x.a2, a3 = x.a3, a4 = x.a4, b1 = x.b1, b2 = x.b2;
+        complex_double de_h = g.border * get(p, dcoef + E_H * W, n),
+                       de_v = g.border * get(p, dcoef + E_V * W, n);
+        complex_double db1 = conj(a1) * de_h + conj(a3) * de_v,
+                       db2 = conj(a2) * de_h + conj(a4) * de_v;
         for (size_t c = first_c_row(&p->config, k); c < (size_t)p->c_rows;
              c = next_c_row(&p->config, k, c)) {
             size_t ci = c * (size_t)N + (size_t)n;
-            number c1 = c_at(p, t->params, ci), c2 = c_at(p, t->params, CN + ci);
+            complex_double c1 = c_at(p, t->params, ci), c2 = c_at(p, t->params, CN + ci);
             double dcentre = g.output * scale * REGION(real, t->ws, dcentre)[c];
             db1 += conj(c1) * dcentre;
             db2 += conj(c2) * dcentre;
-            number dc1 =
+            complex_double dc1 =
                 scale * get(p, REGION(real, t->ws, dc) + 2 * c * W, n) + conj(b1) * dcentre;
-            number dc2 =
+            complex_double dc2 =
                 scale * get(p, REGION(real, t->ws, dc) + (2 * c + 1) * W, n) + conj(b2) * dcentre;
             add_c(p, t->params, t->dparams, ci, c1, dc1);
             add_c(p, t->params, t->dparams, CN + ci, c2, dc2);
         }
-        number da1 = g.border * get(p, dcoef + RHO * W, n) + g.inside * get(p, dcoef + SIGMA * W, n)
-                     + conj(b1) * de_h;
-        number da4 = g.border * get(p, dcoef + CHI * W, n) + g.inside * get(p, dcoef + PSI * W, n)
-                     + conj(b2) * de_v;
+        complex_double da1 = g.border * get(p, dcoef + RHO * W, n)
+                             + g.inside * get(p, dcoef + SIGMA * W, n) + conj(b1) * de_h;
+        complex_double da4 = g.border * get(p, dcoef + CHI * W, n)
+                             + g.inside * get(p, dcoef + PSI * W, n) + conj(b2) * de_v;
         add_a(p, t->params, t->dparams, i, a1, da1);
         add_a(p, t->params, t->dparams, KN + i, a2,
               g.inside * get(p, dcoef + TAU * W, n) + conj(b2) * de_h);

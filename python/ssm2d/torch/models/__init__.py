@@ -1,5 +1,5 @@
-"""Whole models in PyTorch: ViT and DeiT, Swin, Mega, with or without a mixer, as `ssm2d train`
-makes them."""
+"""Whole models in PyTorch: ViT and DeiT, Swin, Mega, with or without a mixer, the same as
+those of `ssm2d train`."""
 from .blocks import Model
 from .mega import Mega
 from .preprocess import Preprocess

@@ -1,5 +1,5 @@
-"""What the models share: patches, attention, the MLP, the mixer on the grid of a sequence of
-tokens, and the class that all of them are."""
+"""Parts that the models share: patches, attention, the MLP, the mixer on the grid of a sequence of
+tokens, and the base class of all models."""
 import copy
 from typing import Optional
 
@@ -13,7 +13,7 @@ from . import config as configs
 
 
 def make_mixer(settings: Optional[dict], place: str, channels: int, backend: str):
-    """The mixer of a block's place, or None when it has none there."""
+    """The mixer at this place of a block, or None."""
     if settings is None or settings["place"] != place:
         return None
     options = {key: value for key, value in settings.items() if key not in ("kind", "place")}
@@ -24,8 +24,8 @@ def make_mixer(settings: Optional[dict], place: str, channels: int, backend: str
 
 
 def mix(mixer: Optional[nn.Module], x: torch.Tensor, grid: tuple, first: int = 0) -> torch.Tensor:
-    """x [batch][first + rows*columns][channels] with its patches mixed; the tokens before them
-    pass."""
+    """x [batch][first + rows*columns][channels] with its patches mixed; the tokens before them pass
+    unchanged."""
     if mixer is None:
         return x
     rows, cols = grid
@@ -35,8 +35,8 @@ def mix(mixer: Optional[nn.Module], x: torch.Tensor, grid: tuple, first: int = 0
 
 
 class Mixing(nn.Module):
-    """A block that may have a mixer, in one of three places; as a parameter of a file it is
-    `<block>.mixer`."""
+    """A block that may have a mixer in one of three places; in files its parameters are
+    `<block>.mixer.<name>`."""
 
     def __init__(self, settings: Optional[dict], widths: dict, grid: tuple, first: int,
                  backend: str):
@@ -80,8 +80,8 @@ def join_heads(x: torch.Tensor) -> torch.Tensor:
 
 
 def drop_path(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
-    """Stochastic depth: in training all of an image's numbers are 0 at this rate, else divided by
-    1 - rate."""
+    """Stochastic depth: in training the branch of an image is set to 0 with this probability, else
+    divided by 1 - rate."""
     if not training or rate == 0:
         return x
     kept = torch.rand(x.shape[0], *[1] * (x.dim() - 1), device=x.device) >= rate
@@ -98,8 +98,8 @@ class Mlp(nn.Module):
 
 
 class TransformerBlock(Mixing):
-    """Attention and MLP, each after a LayerNorm and added to what it was given: the block of ViT
-    and Swin, which have their own attention."""
+    """Attention and MLP, each after a LayerNorm and with a residual connection: the block of ViT
+    and Swin, which provide their own attention."""
 
     def __init__(self, config: dict, dim: int, grid: tuple, first: int, attention: nn.Module,
                  rate: float, backend: str):
@@ -124,15 +124,15 @@ class Model(nn.Module):
     """A whole model: images [batch][channels][rows][columns], normalised -> logits
     [batch][classes].
 
-config: the configuration, as config.json of a run has it
+config: the configuration, as in config.json of a run
 classes: names of the classes
-labels: "class", or "binary" when each class is an attribute that an image has or has not
-preprocess: callable, an image of any size -> what the model takes; None where it is not known how
-    the images were normalised (assign a Preprocess)
-features(images, block): the tokens after so many blocks
+labels: "class", or "binary" if each class is an attribute that an image has or does not have
+preprocess: callable, an image of any size -> the model's input; None if the normalisation of the
+    images is unknown (assign a Preprocess)
+features(images, block): the tokens after this many blocks
 
-Made by load_run, load_model and create_model. The names of parameters are those of the safetensors
-files: timm's for ViT, DeiT and Swin, its authors' for Mega."""
+Created by load_run, load_model and create_model. The names of parameters are those of the
+safetensors files: timm's for ViT, DeiT and Swin, its authors' for Mega."""
 
     def __init__(self, config: dict):
         super().__init__()
@@ -160,7 +160,7 @@ files: timm's for ViT, DeiT and Swin, its authors' for Mega."""
 
     @property
     def depth(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
         raise NotImplementedError
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
@@ -168,7 +168,7 @@ files: timm's for ViT, DeiT and Swin, its authors' for Mega."""
         return self.classify(self.tokens(images, self.depth))
 
     def features(self, images: torch.Tensor, block: int) -> torch.Tensor:
-        """The tokens after the first `block` blocks, [batch][tokens][dim], in raster order; of a
+        """The tokens after the first `block` blocks, [batch][tokens][dim], in raster order; in a
         ViT the class token comes first. 0: the embedded patches."""
         self._check(images)
         if isinstance(block, bool) or not isinstance(block, int) or not 0 <= block <= self.depth:
@@ -183,12 +183,12 @@ files: timm's for ViT, DeiT and Swin, its authors' for Mega."""
 
     def grids(self) -> dict:
         """Parameters that depend on the image size: name -> (kind, tokens before the grid, rows,
-        columns). grid: a row of numbers per patch; relative: per offset inside a window; offsets:
+        columns). grid: a vector per patch; relative: per offset inside a window; offsets:
         per distance in raster order."""
         raise NotImplementedError
 
     def make(self, config: dict) -> "Model":
-        """A new model of this configuration, with this one's mixers' backend."""
+        """A new model with this configuration and the same backend for mixers."""
         made = type(self)(config, self.backend)
         made.train(self.training)
         return made.to(next(self.parameters()))

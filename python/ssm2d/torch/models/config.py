@@ -1,8 +1,7 @@
-"""The configuration of a whole model: what config.json of a run says, checked, with everything that
-it leaves out.
+"""The configuration of a whole model: config.json of a run, checked and completed with defaults.
 
-The keys, their bounds, and the values that they have in each named model are the tool's own:
-models.json is what `ssm2d models --keys --json` prints, and a test compares them."""
+The keys, their bounds, and their values in each named model come from the tool: models.json is the
+output of `ssm2d models --keys --json`, and a test compares them."""
 import copy
 import difflib
 import json
@@ -33,7 +32,7 @@ def _closest(key: str, known) -> str:
 # ---- values --------------------------------------------------------------------------------------
 
 def _takes(field: dict, value) -> bool:
-    """Whether a number is one of the field's."""
+    """Whether a number is a valid value of the field."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     if field["kind"] != "real" and value != int(value):
@@ -56,7 +55,7 @@ def _wanted(field: dict) -> str:
 
 
 def _value(where: str, key: str, field: dict, value):
-    """The value as it is kept, checked."""
+    """The checked value in its normal form."""
     kind = field["kind"]
     if kind == "flag" and isinstance(value, bool):
         return value
@@ -79,7 +78,7 @@ def _value(where: str, key: str, field: dict, value):
 
 # ---- the mixer -----------------------------------------------------------------------------------
 
-# Two keys for the same thing: which of them counts would be a guess.
+# Pairs of keys for the same setting, which must not both be given.
 SAME = (("values", "complex"), ("values", "complex_form"), ("layer_norm", "normalize"),
         ("trunc_rows", "trunc"), ("trunc_cols", "trunc"))
 OLD = ("complex", "complex_form", "normalize", "trunc")  # keys of the 2-D SSM in earlier versions
@@ -89,7 +88,7 @@ FLAG = {"kind": "flag"}
 def _old_keys(where: str, given: dict, mixer: dict, fields: dict) -> None:
     for new, old in SAME:
         if new in given and old in given:
-            raise ValueError(f"{where}: \"mixer.{new}\" and \"mixer.{old}\" say the same: give one "
+            raise ValueError(f"{where}: \"mixer.{new}\" and \"mixer.{old}\" are the same: give one "
                              "of them")
     if "complex" in given:
         is_complex = _value(where, "mixer.complex", FLAG, given["complex"])
@@ -136,7 +135,7 @@ def _mixer(where: str, model: str, given, from_file: bool):
                              "takes no others")
         return None
     if kind == "ssm2d":
-        if from_file:  # files that do not say it are older than the choice, or of others
+        if from_file:  # a missing key keeps its original default
             mixer["assign"] = "authors"
         _old_keys(where, given, mixer, fields)
     for key, value in given.items():
@@ -148,12 +147,12 @@ def _mixer(where: str, model: str, given, from_file: bool):
     return mixer
 
 
-# ---- all of it -----------------------------------------------------------------------------------
+# ---- the whole configuration ---------------------------------------------------------------------
 
 def parse(where, given: dict, *, from_file: bool = True, others: bool = False) -> dict:
-    """A complete configuration from an object, such as config.json has. where: a file, for
-    messages; from_file: keys that are missing mean what they meant in earlier versions; others: the
-    object may have other keys, as train.json does, which are left out."""
+    """A complete configuration from an object such as config.json. where: the file, for messages;
+    from_file: missing keys keep their original defaults; others: the object may have other keys,
+    as train.json does, which are ignored."""
     where = str(where)
     model = given.get("model")
     if not isinstance(model, str) or model not in TABLE["models"]:
@@ -175,7 +174,7 @@ def parse(where, given: dict, *, from_file: bool = True, others: bool = False) -
 
 
 def finish(where, config: dict) -> dict:
-    """Fills in what follows from the rest, and checks that all of it fits together."""
+    """Fills in values that follow from others, and checks that all are consistent."""
     family = family_of(config)
     _fill(family, config)
     for key, field in TABLE["families"][family].items():
@@ -196,7 +195,7 @@ def _fill(family: str, config: dict) -> None:
         large = min(config["image"]) >= 64
         config["patch"] = (4 if large else 2) if family == "swin" else 8 if large else 4
     if family == "swin":
-        for key in ("dim", "heads"):  # one number is doubled from stage to stage
+        for key in ("dim", "heads"):  # a single value is doubled from stage to stage
             numbers = config[key]
             maximum = TABLE["families"]["swin"][key]["maximum"]
             while len(config[key]) == 1 < len(config["depth"]) > len(numbers) \
@@ -250,7 +249,7 @@ def resized(config: dict, image_size) -> dict:
     config = copy.deepcopy(config)
     field = TABLE["families"][family_of(config)]["image"]
     config["image"] = _value("image_size", "image", field, image_size)
-    if config.get("max_positions"):  # more tokens than the bias was for: it has to grow
+    if config.get("max_positions"):  # more tokens than the bias has entries for: it must grow
         config["max_positions"] = max(config["max_positions"], tokens(config))
     return finish("image_size", config)
 
@@ -261,8 +260,8 @@ def grid(config: dict) -> tuple:
 
 
 def least_numbers(config: dict) -> int:
-    """A lower bound of the model's parameters: its matrices. A file may hold any numbers, and a
-    model of them must not be made before the weights are seen to be as many."""
+    """A lower bound of the model's number of parameters: its matrices. A configuration may ask for
+    any size, so it is compared with the size of the weights before a model is allocated."""
     family = family_of(config)
     if family == "swin":
         return sum(depth * dim * (4 * dim + 2 * int(dim * config["mlp_ratio"]))

@@ -7,12 +7,12 @@ from torch.nn import functional as F
 from . import config as configs
 from .blocks import Mixing, Model, Patches, drop_path
 
-MEAN, DEVIATION = 0.707107, 0.282095  # of the laplace attention function, as the authors have them
+MEAN, DEVIATION = 0.707107, 0.282095  # constants of the authors' laplace attention function
 
 
 class BatchNorm(nn.Module):
-    """Normalises each channel over all tokens of a batch. As nn.BatchNorm1d, without the count of
-    batches, which files of ours do not have and nobody reads."""
+    """Normalises each channel over all tokens of a batch. As nn.BatchNorm1d, without the counter of
+    batches, which is unused and not in our files."""
 
     def __init__(self, dim: int, eps: float):
         super().__init__()
@@ -134,7 +134,7 @@ class Mega(Model):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """New initial values, from PyTorch's generator; mixers keep theirs."""
+        """Draws new initial values from PyTorch's generator; mixers keep theirs."""
         for module in self.modules():
             if isinstance(module, (nn.Linear, nn.Conv2d)):
                 nn.init.normal_(module.weight, std=0.02)

@@ -1,11 +1,11 @@
-"""An image of any size to what a model takes, to the bit as the tool does it in evaluation: resized
-as Pillow resizes, with antialiasing; the middle is cut out; pixels are normalised."""
+"""Converts an image of any size to a model's input, with the same bits as the tool's evaluation:
+resized as by Pillow, with antialiasing; cropped to the centre; normalised."""
 import math
 
 import numpy as np
 import torch
 
-BITS = 22  # of weights: with a pixel's 8 and the sign they fill 31
+BITS = 22  # bits of weights: with a pixel's 8 and the sign they fill 31
 MAX_SIDE = 1 << 16
 MIN_CROP = 0.1
 
@@ -20,7 +20,7 @@ def _cubic(x, a=-0.5):
     return np.where(x < 1, near, np.where(x < 2, (((x - 5) * x + 8) * x - 4) * a, 0))
 
 
-FILTERS = {"bilinear": (_triangle, 1), "bicubic": (_cubic, 2)}  # weight, how far it reaches
+FILTERS = {"bilinear": (_triangle, 1), "bicubic": (_cubic, 2)}  # weight function, support
 
 
 def _axis(pixels: np.ndarray, to: int, window: int, outputs: int, kind: str) -> np.ndarray:
@@ -36,7 +36,7 @@ def _axis(pixels: np.ndarray, to: int, window: int, outputs: int, kind: str) -> 
     taps = np.arange((end - first).max())
     weights = weigh((taps + first[:, None] - centre[:, None] + 0.5) * (1 / stretch))
     weights[taps >= (end - first)[:, None]] = 0
-    # one after another, as the sum is rounded where it is made
+    # one after another: the order of additions determines the rounding
     total = np.zeros(outputs)
     for k in taps:
         total += weights[:, k]
@@ -52,16 +52,16 @@ def _axis(pixels: np.ndarray, to: int, window: int, outputs: int, kind: str) -> 
 
 def resize(pixels: np.ndarray, sizes: tuple, window: tuple, output: tuple,
            kind: str) -> np.ndarray:
-    """Resizes to `sizes`, and takes `output` rows and columns from the place `window` on: columns
-    first, rounded to 8 bits, then rows. pixels: [rows][columns][channels], bytes"""
+    """Resizes to `sizes` and crops `output` rows and columns starting at `window`: columns first,
+    rounded to 8 bits, then rows. pixels: [rows][columns][channels], bytes"""
     across = _axis(pixels.transpose(1, 0, 2), sizes[1], window[1], output[1], kind)
     return _axis(np.ascontiguousarray(across.transpose(1, 0, 2)), sizes[0], window[0], output[0],
                  kind)
 
 
 def to_colours(pixels: np.ndarray, channels: int) -> np.ndarray:
-    """[rows][columns][1 to 4] with so many colours: alpha is blended over white, grey repeated, RGB
-    made grey."""
+    """Converts [rows][columns][1 to 4] to 1 or 3 colours: alpha is blended over white, grey
+    repeated, RGB converted to grey."""
     own = pixels.shape[2]
     if own in (2, 4):
         alpha = pixels[..., -1:].astype(np.int64)
@@ -118,9 +118,9 @@ class Preprocess:
 An image, uint8 (rows, columns[, channels]) as an array or a tensor, or of Pillow -> a float tensor
 (channels, rows, columns) of the model's size, normalised.
 
-mean, std: one number for each of red, green and blue, of pixels from 0 to 1; of grey the first
-eval_crop: takes the middle, this part of the shorter side, at its own aspect ratio; 0: all of it,
-    squashed
+mean, std: one value each for red, green and blue, for pixels from 0 to 1; grey uses the first
+eval_crop: crops the centre, this fraction of the shorter side, and keeps the aspect ratio; 0: uses
+    the whole image and ignores its aspect ratio
 interpolation: "bilinear" or "bicubic" """
 
     def __init__(self, image_size, channels: int, mean, std, eval_crop: float = 1.0,
@@ -150,7 +150,7 @@ interpolation: "bilinear" or "bicubic" """
                           self.interpolation)
 
     def _place(self, source: tuple) -> tuple:
-        """The size that an image is resized to, and where the model's image begins in it."""
+        """The size that an image is resized to, and the offset of the crop in it."""
         sides = self.image_size
         if self.eval_crop == 0:
             return sides, (0, 0)
@@ -163,7 +163,7 @@ interpolation: "bilinear" or "bicubic" """
         return (rows, cols), (round((rows - sides[0]) / 2), round((cols - sides[1]) / 2))
 
     def pixels(self, image) -> np.ndarray:
-        """The image resized and cut, [rows][columns][channels], bytes."""
+        """The image resized and cropped, [rows][columns][channels], bytes."""
         image = to_colours(_pixels(image), self.channels)
         sizes, window = self._place(image.shape[:2])
         return resize(image, sizes, window, self.image_size, self.interpolation)

@@ -1,6 +1,6 @@
 """Whole models from and to the folders of runs, which `ssm2d train` writes and `ssm2d eval` reads.
 
-    train.json          every setting; which data, and how images are prepared, concern us
+    train.json          all settings; only the data and the preparation of images are used here
     config.json         the model alone
     data.json           names of the classes, normalisation
     model.safetensors   the weights after the latest epoch
@@ -26,8 +26,8 @@ WEIGHTS = {"last": "model.safetensors", "best": "best.safetensors"}
 # in the order in which they are written: a folder without train.json has no run
 FILES = ("train.json", "config.json", "data.json", "model.safetensors", "best.safetensors",
          "last.safetensors", "metrics.jsonl", "curves.svg", "machines.json")
-# Settings of a run that say what it is evaluated on; others say how it was trained, which is not
-# known of weights that come from elsewhere.
+# Settings of a run about its evaluation. The others describe its training, which is unknown for
+# imported weights.
 KEPT = ("data", "val_fraction", "train_fraction", "split_seed", "bad_images", "max_pixels", "loss")
 NO_DATA = "none"
 
@@ -38,7 +38,7 @@ def build(config: dict, backend: str) -> Model:
     return FAMILIES[configs.family_of(config)](config, backend)
 
 
-# ---- making and reading --------------------------------------------------------------------------
+# ---- creating and reading ------------------------------------------------------------------------
 
 def create_model(name: str, *, mixer="auto", classes=None, image_size=None,
                  channels: Optional[int] = None, mean=None, std=None, backend: str = "auto",
@@ -47,7 +47,7 @@ def create_model(name: str, *, mixer="auto", classes=None, image_size=None,
 
     mixer: "auto" (that of `ssm2d train`), "ssm2d", "s4nd", "ema", None, or a dict with kind and
         settings, as {"kind": "ssm2d", "complex": True}
-    classes: how many, or their names; image_size: (rows, columns), or one number
+    classes: their number, or their names; image_size: (rows, columns), or one number
     mean, std: how images are normalised, for preprocess and save_run
     settings: other keys of `ssm2d models --keys`, as depth=2 or drop_path=0.1"""
     where = "create_model"
@@ -69,7 +69,7 @@ def create_model(name: str, *, mixer="auto", classes=None, image_size=None,
 
 
 def _preprocess(config: dict, mean, std, settings: Optional[dict] = None) -> Preprocess:
-    """As the tool evaluates a new run, or one with these settings."""
+    """The preparation of images in the tool's evaluation of a run with these settings."""
     large = min(config["image"]) >= 128
     return Preprocess(config["image"], config["channels"], mean, std,
                       **(settings or {"eval_crop": 0.875 if large else 1.0}))
@@ -104,7 +104,7 @@ def load_run(folder, weights: str = "last", *, backend: str = "auto", image_size
 
     weights: "last", of the latest epoch, or "best"
     backend: of its mixers: "auto" (the library for CPU tensors, PyTorch operations for others),
-        "library", or "torch" (PyTorch operations alone, on any device)
+        "library", or "torch" (only PyTorch operations, on any device)
     image_size: (rows, columns) other than those of training: positions are interpolated"""
     folder = os.fspath(folder)
     if weights not in WEIGHTS:
@@ -118,7 +118,7 @@ def load_run(folder, weights: str = "last", *, backend: str = "auto", image_size
     data = _read_data(paths["data.json"], config["classes"])
     path = os.path.join(folder, WEIGHTS[weights])
     if not os.path.exists(path):
-        raise FileNotFoundError(f"{path}: is not there: it is written at the end of an epoch")
+        raise FileNotFoundError(f"{path}: does not exist: it is written at the end of an epoch")
     model = _load(paths["config.json"], config, path, backend)
     model.classes, model.labels = data["classes"], data.get("labels", "class")
     try:
@@ -133,7 +133,7 @@ def load_run(folder, weights: str = "last", *, backend: str = "auto", image_size
 
 
 def _trained(path: str, settings: dict) -> dict:
-    """The model of train.json, where a run that names no mixer has the model's own."""
+    """The model of train.json; a run without the key "mixer" has the model's own mixer."""
     name = settings.get("model")
     if isinstance(name, str) and name in configs.TABLE["models"]:
         settings = {"mixer": configs.TABLE["models"][name]["mixer"], **settings}
@@ -141,7 +141,7 @@ def _trained(path: str, settings: dict) -> dict:
 
 
 def _check_same(paths: dict, config: dict, other: dict) -> None:
-    """config.json is for `ssm2d run`, train.json for the rest of the tool."""
+    """Checks that config.json, for `ssm2d run`, and train.json describe the same model."""
     for key in config:
         if config[key] != other.get(key):
             raise ValueError(f"{paths['config.json']}: \"{key}\" is {str(config[key])[:80]}, but "
@@ -149,7 +149,7 @@ def _check_same(paths: dict, config: dict, other: dict) -> None:
 
 
 def _preparation(path: str, settings: dict) -> dict:
-    """How a run prepares images; runs that do not say it are older than the choice."""
+    """How a run prepares images; missing keys keep their original defaults."""
     crop, kind = settings.get("eval_crop", 0), settings.get("interpolation", "bilinear")
     if isinstance(crop, bool) or not isinstance(crop, (int, float)) or not 0 <= crop <= 1:
         raise ValueError(f"{path}: \"eval_crop\" is {str(crop)[:40]}: use a number from 0 to 1")
@@ -168,7 +168,7 @@ def _read_data(path: str, classes: int) -> dict:
         raise ValueError(f"{path}: \"classes\" has {len(names)} names, but the model has {classes}")
     if data.get("labels", "binary") != "binary":
         raise ValueError(f"{path}: \"labels\" is {str(data['labels'])[:40]!r}: use \"binary\", or "
-                         "leave it out when each image is of one class")
+                         "leave it out if each image has one class")
     for key in ("mean", "std"):
         values = data.get(key)
         if not isinstance(values, list) or len(values) != 3 or not all(
@@ -184,7 +184,7 @@ def _read_data(path: str, classes: int) -> dict:
 
 @contextmanager
 def _locked(folder: str):
-    """The lock of the tool: one process at a time writes in a run's folder."""
+    """Takes the tool's lock: only one process at a time writes to a run's folder."""
     try:
         import fcntl
     except ImportError:  # a system without such locks
@@ -205,7 +205,7 @@ def _locked(folder: str):
 
 
 def _make_room(folder: str, overwrite: bool) -> None:
-    """Refuses a folder in which a file would be replaced, or removes the run in it."""
+    """Refuses a folder with files that would be replaced, or removes the run in it (overwrite)."""
     there = [name for name in FILES if os.path.lexists(os.path.join(folder, name))]
     if not there:
         return
@@ -244,8 +244,8 @@ def _texts(model: Model, data: Optional[str]) -> dict:
 
 
 def _where(data) -> str:
-    """A folder of images, alone or as NAME:FOLDER, from wherever the run is used; or the name of a
-    data set."""
+    """The data as saved in a run: a folder, alone or as NAME:FOLDER, with its absolute path; or the
+    name of a data set."""
     text = os.fspath(data)
     kind, colon, folder = text.partition(":")
     if colon and os.path.isdir(folder):
@@ -272,12 +272,12 @@ def _check_model(model: Model) -> None:
 
 def save_run(model: Model, folder, *, data=None, overwrite: bool = False) -> None:
     """Writes a folder that `ssm2d eval`, `predict`, `kernels` and `train --start
-    FOLDER/model.safetensors` take. It has the weights and what is known about them; there is no
-    checkpoint in it, so that `ssm2d train --resume` refuses it.
+    FOLDER/model.safetensors` can read. It has the weights and their description, but no
+    checkpoint, so `ssm2d train --resume` refuses it.
 
-    data: what it is evaluated on, as `ssm2d train --data` takes it; when not given that of the run
-        that the model came from, or none: `ssm2d eval` then needs --data
-    overwrite: replaces a run in the folder, all of its files; without it nothing is replaced"""
+    data: the data for evaluation, as for `ssm2d train --data`; default: the data of the run that
+        the model came from, or none: `ssm2d eval` then needs --data
+    overwrite: replaces all files of a run in the folder; without it nothing is replaced"""
     _check_model(model)
     folder = os.fspath(folder)
     texts, (arrays, notes) = _texts(model, data), weights_of(model)

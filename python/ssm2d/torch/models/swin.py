@@ -1,10 +1,10 @@
 """The Swin transformer: attention within windows of a map of tokens, which are shifted in every
 other block, and stages, each with a map of half the sides and twice the channels. Names are timm's.
 
-Per axis a window has w = min(window, side) tokens. A side that is no multiple of w is padded at its
-end, for attention alone. In odd blocks the padded map is rolled by -window // 2, unless the side is
-at most the window; it then has the regions [0, side - w), [side - w, side - shift) and the rest,
-which are not neighbours in the picture, and padding is a region of its own."""
+Per axis a window has w = min(window, side) tokens. A side that is not a multiple of w is padded
+at its end, for attention only. In odd blocks the padded map is rolled by -window // 2, unless the
+side is at most the window; it then has the regions [0, side - w), [side - w, side - shift) and the
+rest, which are not neighbours in the picture, and padding is a region of its own."""
 import torch
 from torch import nn
 
@@ -32,9 +32,9 @@ def cut(x: torch.Tensor, rows: int, cols: int) -> torch.Tensor:
 
 
 class Windows:
-    """How a map of tokens is cut into the windows of a block. order: the token of each place, 0
-    where it is padding; real: 1, or 0 for padding, or None when there is none; back: the place of
-    each token; mask: added to the scores of each window, or None."""
+    """How a map of tokens is cut into the windows of a block. order: the token at each place, 0 for
+    padding; real: 1, or 0 for padding, or None if there is no padding; back: the place of each
+    token; mask: added to the scores of each window, or None."""
 
     def __init__(self, grid: tuple, window: int, shifted: bool):
         (own_rows, rows, row_region), (own_cols, cols, col_region) = (
@@ -73,7 +73,7 @@ class WindowAttention(nn.Module):
             torch.empty((2 * rows - 1) * (2 * cols - 1), heads))
         self.qkv = nn.Linear(dim, 3 * dim, bias=qkv_bias)
         self.proj = nn.Linear(dim, dim)
-        # not in files: they follow from the sizes
+        # not saved in files: derived from the sizes
         for name, value in (("pairs", windows.pairs()), ("order", windows.order),
                             ("back", windows.back), ("real", windows.real),
                             ("mask", windows.mask)):
@@ -90,7 +90,7 @@ class WindowAttention(nn.Module):
         bias = bias.reshape(size, size, self.heads).permute(2, 0, 1)
         if self.mask is None:
             y = attend(q, k, v, bias)
-        else:  # [batch][windows] apart, as each window has a mask of its own
+        else:  # [batch][windows] as separate axes, because each window has its own mask
             shape = -1, self.places // size, self.heads, size
             q, k, v = (part.reshape(*shape, part.shape[-1]) for part in (q, k, v))
             y = attend(q, k, v, bias + self.mask).flatten(0, 1)
@@ -107,7 +107,7 @@ def make_block(config: dict, stage: int, grid: tuple, shifted: bool, rate: float
 
 
 class Downsample(nn.Module):
-    """2 x 2 neighbours side by side, of which a last odd row or column has zeros."""
+    """Concatenates 2 x 2 neighbours; an odd last row or column is padded with zeros."""
 
     def __init__(self, dim: int, grid: tuple, eps: float):
         super().__init__()
@@ -167,7 +167,7 @@ class SwinTransformer(Model):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """New initial values, from PyTorch's generator; mixers keep theirs."""
+        """Draws new initial values from PyTorch's generator; mixers keep theirs."""
         for module in self.modules():
             if isinstance(module, (nn.Linear, nn.Conv2d)):
                 nn.init.trunc_normal_(module.weight, std=0.02)

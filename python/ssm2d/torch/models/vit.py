@@ -1,4 +1,4 @@
-"""The vision transformer, and DeiT, which is one with other numbers. Names are timm's."""
+"""The vision transformer, and DeiT, which is a ViT with other sizes. Names are timm's."""
 import torch
 from torch import nn
 
@@ -22,7 +22,7 @@ class Attention(nn.Module):
 
 
 def drop_rate(config: dict, block: int) -> float:
-    """Of stochastic depth in this block."""
+    """The rate of stochastic depth in this block."""
     ramp = block / max(config["depth"] - 1, 1) if config["drop_path_ramp"] else 1
     return config["drop_path"] * ramp
 
@@ -50,7 +50,7 @@ class VisionTransformer(Model):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """New initial values, from PyTorch's generator; mixers keep theirs."""
+        """Draws new initial values from PyTorch's generator; mixers keep theirs."""
         small = self._config["init"] == "trunc_normal"
         for module in self.modules():
             if isinstance(module, (nn.Linear, nn.Conv2d)):

@@ -1,4 +1,5 @@
-"""Weights of a model from and to safetensors files, and for another image size."""
+"""Reads and writes the weights of a model as safetensors files, and adapts them to another image
+size."""
 import math
 import re
 
@@ -10,13 +11,13 @@ from ...safetensors import read_safetensors, save_safetensors
 from .blocks import Model
 from .config import least_numbers
 
-COUNTER = ".num_batches_tracked"  # PyTorch's, beside the moments of a BatchNorm; nobody reads it
+COUNTER = ".num_batches_tracked"  # PyTorch's counter beside the moments of a BatchNorm; unused
 
 
 # ---- other image sizes ---------------------------------------------------------------------------
 
 def resize_grid(table: np.ndarray, old: tuple, new: tuple) -> np.ndarray:
-    """Rows of numbers that belong to the cells of a grid: bicubic, half-pixel centres, edges
+    """Resizes a table with a vector per cell of a grid: bicubic, half-pixel centres, edges
     repeated, no antialiasing. table: [old cells][dim]"""
     cells = torch.from_numpy(table.astype(np.float64)).reshape(1, *old, -1).permute(0, 3, 1, 2)
     made = F.interpolate(cells, size=tuple(new), mode="bicubic", align_corners=False)
@@ -24,13 +25,12 @@ def resize_grid(table: np.ndarray, old: tuple, new: tuple) -> np.ndarray:
 
 
 def resize_offsets(table: np.ndarray, old: tuple, positions: int, new: tuple) -> np.ndarray:
-    """Entries by distance in raster order. Two tokens that are o = i * columns + j apart, j being
-    as close to 0 as can be, are i rows and j columns apart: at another size they are that part of
-    the image apart, between whose entries is interpolated linearly. table: [2 * old positions -
-    1]"""
+    """Resizes a table that is indexed by distance in raster order. A distance o = i * columns + j,
+    with j as close to 0 as possible, is i rows and j columns. The offset is scaled to the other
+    grid, and entries are interpolated linearly. table: [2 * old positions - 1]"""
     last = len(table) // 2
     offset = np.arange(1 - positions, positions)
-    # halves away from zero, as C's lround
+    # rounds halves away from zero, as C's lround
     row = np.trunc(offset / new[1] + np.copysign(0.5, offset)).astype(np.int64)
     down = row * (old[0] / new[0])
     across = (offset - row * new[1]) * (old[1] / new[1])
@@ -74,14 +74,14 @@ def _cells(text):
 
 
 def _holds(kind: str, count: int, cells: tuple) -> bool:
-    """Whether so many numbers are those of a grid; a table of offsets may be for more tokens."""
+    """Whether a table of this length fits a grid; a table of offsets may be for more tokens."""
     if kind == "offsets":
         return count % 2 == 1 and cells[0] * cells[1] <= (count + 1) // 2
     return cells[0] * cells[1] == count
 
 
 def _fit(path, name: str, grid: tuple, value: np.ndarray, shape: tuple, said) -> np.ndarray:
-    """The array of a file for the model's grid. said: the grid that it is for, where known."""
+    """The array of a file, resized to the model's grid. said: its own grid, if known."""
     kind, first, *cells = grid
     cells, axis = tuple(cells), 1 if kind == "grid" else 0
     same = value.ndim == len(shape) and all(a == b for i, (a, b) in
@@ -94,7 +94,7 @@ def _fit(path, name: str, grid: tuple, value: np.ndarray, shape: tuple, said) ->
     side = math.isqrt((count + 1) // 2 if kind == "offsets" else count)
     old = said or (side, side)
     if not _holds(kind, count, old):
-        raise ValueError(f"{path}: {name} has shape {value.shape}, which is no grid that is known: "
+        raise ValueError(f"{path}: {name} has shape {value.shape}, which fits no known grid: "
                          f"the model needs {cells[0]} x {cells[1]}")
     return _resize(kind, first, value, old, cells, shape)
 
@@ -117,13 +117,13 @@ def read_weights(path, config: dict) -> tuple:
                          "it")
     numbers, least = sum(value.size for value in found.values()), least_numbers(config)
     if numbers < least:
-        raise ValueError(f"{path}: has {numbers} numbers, but the model has more than {least}: it "
+        raise ValueError(f"{path}: has {numbers} elements, but the model has more than {least}: it "
                          "was made with other settings (dim, depth ..)")
     return found, notes
 
 
 def load_weights(model: Model, path, found: dict, notes: dict) -> None:
-    """Loads what read_weights gave. Position embeddings and tables of relative positions for
+    """Loads the result of read_weights. Position embeddings and tables of relative positions for
     another image size are interpolated."""
     wanted, grids = model.state_dict(), model.grids()
     found = {name: value for name, value in found.items() if not (

@@ -1,5 +1,5 @@
-"""Layers in plain PyTorch operations, for any device and backend="torch": one file per kind, named
-as the kind. Kinds of the library that have none run on the CPU alone.
+"""Layers in plain PyTorch operations, for any device and backend="torch": one file per kind, with
+the name of the kind. Kinds without one run on the CPU only.
 
     forward(config, params, u)      the layer; u and the result are (batch, channels, grid ..)
     exported(config, params, u)     the same in operators that every ONNX runtime has, with
@@ -18,5 +18,5 @@ def find(kind: str):
 
 
 def advice(kind: str) -> str:
-    """The end of messages on what the library cannot do."""
+    """The end of error messages about unsupported operations of the library."""
     return "; use backend='torch'" if find(kind) else ""

@@ -1,4 +1,4 @@
-"""EMA, the moving average of Mega: a convolution over the cells in raster order by one FFT."""
+"""EMA, the moving average of Mega: a convolution over cells in raster order, with one FFT."""
 import math
 
 import torch
@@ -8,7 +8,7 @@ from ..tracing import not_traced, sizes
 
 
 def kernel(config, params: dict, *sides: int) -> torch.Tensor:
-    """(rows of parameters, cells), cut to `trunc` cells."""
+    """The kernel (rows of parameters, cells), truncated to `trunc` cells."""
     cells = math.prod(sides)
     alpha = params["alpha"][..., 0].sigmoid()
     decay = torch.log1p(-alpha * params["delta"][..., 0].sigmoid())
@@ -22,7 +22,7 @@ def forward(config, params: dict, u: torch.Tensor) -> torch.Tensor:
     x = u.flatten(2)
     cells = int(sizes(x)[2])
     k = kernel(config, params, cells)
-    # both directions in one circular kernel, long enough that nothing meets from behind
+    # both directions in one circular kernel, long enough that nothing wraps around
     length = 2 * cells
     both = functional.pad(k[:config.channels], (0, length - k.shape[1]))
     if config.bidirectional:

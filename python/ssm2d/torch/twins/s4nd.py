@@ -17,7 +17,7 @@ def taps(config, params: dict, axis: int, side: int) -> torch.Tensor:
 
 
 def matrix(config, params: dict, axis: int, side: int) -> torch.Tensor:
-    """The convolution along an axis: (channels, side, side)."""
+    """The matrix of the convolution along an axis: (channels, side, side)."""
     k = taps(config, params, axis, side)
     cells = torch.arange(side, device=k.device)
     system = torch.arange(config.channels, device=k.device) % config.n_ssm

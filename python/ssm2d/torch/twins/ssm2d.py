@@ -13,7 +13,7 @@ from ..tracing import sizes as sizes_of
 
 
 def flips(config) -> tuple:
-    """(rows, columns) for each direction: whether it looks from the other side."""
+    """(rows, columns) for each direction: whether it mirrors that axis."""
     if config.directions == 4:
         return (False, False), (True, False), (False, True), (True, True)
     second = (False, True) if config.pair == "columns" else (True, True)
@@ -58,7 +58,7 @@ def states(config, A, B, rows: int, cols: int) -> tuple:
     v = torch.cat([b2[None], outside])
     diagonals = [(h, v)]
     row = torch.arange(rows, device=b1.device)
-    # at minimum once, so that A has a gradient on a grid of one cell, too
+    # at least once, so that A has a gradient on a grid of one cell as well
     for d in range(1, max(2, rows + cols - 1)):
         border = (row == 0) | (row == d)
         g = torch.where(border, half[1], half[0]).to(a1.real.dtype)[:, None, None]
@@ -72,15 +72,16 @@ def states(config, A, B, rows: int, cols: int) -> tuple:
 
 
 def causal(config, raw: dict, rows: int, cols: int) -> torch.Tensor:
-    """kernel[directions][channels][rows][cols]; what the configuration cuts off is left out, not
+    """kernel[directions][channels][rows][cols]; what trunc cuts off is left out, not
     zero."""
     rows = min(rows, config.trunc_rows or rows)
     cols = min(cols, config.trunc_cols or cols)
     A, B, C = system(config, raw)
     h, v = states(config, A, B, rows, cols)
     if config.c_per_channel:
-        # C of a direction as [turn][system], filled up in front to its first system and at the end
-        # to whole turns
+        # C of a direction as [period][system], padded in front to its first system and at the end
+        # to
+# whole periods
         parts = []
         for (base, first, period), own in zip(assignments(config), C.split(config.channels, 1)):
             first %= period
@@ -107,18 +108,18 @@ def causal(config, raw: dict, rows: int, cols: int) -> torch.Tensor:
 
 
 def two_sided(config, k: torch.Tensor, rows: int, cols: int, sizes: tuple) -> torch.Tensor:
-    """All directions in one kernel [channels][sizes], shift s at index s modulo the size."""
+    """All directions in one kernel [channels][sizes], offset s at index s modulo the size."""
     total = 0
     for part, flip in zip(k.unbind(0), flips(config)):
         part = F.pad(part, (0, sizes[1] - part.shape[2], 0, sizes[0] - part.shape[1]))
         dims = [dim for dim, flipped in zip((1, 2), flip) if flipped]
-        # index s to index -s modulo the size: mirror, and bring 0 back to its place
+        # index s to index -s modulo the size: mirror, then move offset 0 back to index 0
         total = total + (part.flip(dims).roll([1] * len(dims), dims) if dims else part)
     return total / config.directions if config.average else total
 
 
 def good_size(minimum: int) -> int:
-    """The next size that is a product of 2, 3 and 5, and even."""
+    """The next even size without prime factors above 5."""
     size = minimum + minimum % 2
     while True:
         rest = size
@@ -131,7 +132,7 @@ def good_size(minimum: int) -> int:
 
 
 def convolve(config, u: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-    """u [batch][channels][rows][cols] with the causal kernels k of each direction."""
+    """Convolves u [batch][channels][rows][cols] with the causal kernels k of all directions."""
     rows, cols, trunc_rows, trunc_cols = *sizes_of(u)[2:], *sizes_of(k)[2:]
     sizes = good_size(rows + trunc_rows - 1), good_size(cols + trunc_cols - 1)
     spectrum = torch.fft.rfft2(two_sided(config, k, rows, cols, sizes), s=sizes)
@@ -156,13 +157,13 @@ def forward(config, raw: dict, u: torch.Tensor) -> torch.Tensor:
 
 
 def exported(config, raw: dict, u: torch.Tensor) -> torch.Tensor:
-    """One convolution per channel with the two-sided kernel of the grid as a constant. Right for
+    """One convolution per channel with the two-sided kernel of the grid as a constant; valid for
     this grid and smaller ones."""
     with not_traced(), torch.no_grad():
         rows, cols = u.shape[2:]
         k = causal(config, raw, rows, cols)
         k = two_sided(config, k, rows, cols, (2 * rows - 1, 2 * cols - 1))
-        k = k.roll((rows - 1, cols - 1), (1, 2))  # no shift in the middle
+        k = k.roll((rows - 1, cols - 1), (1, 2))  # offset 0 in the middle
         if config.skip:
             k[:, rows - 1, cols - 1] += raw["D"]
         k = k.flip((1, 2))[:, None].contiguous()  # a convolution of PyTorch and ONNX does not flip
