@@ -121,6 +121,7 @@ extern const char *const layer_init_names[]; /* "identity", "authors", NULL */
 typedef struct layer_convolution {
     int separable;            /* the kernel is a product of one for rows and one for columns */
     const char *skip;         /* the array that is added to the kernel at offset 0 */
+    const char *bias;         /* the array that is added to the output; not of separable kernels */
     const char *gamma, *beta; /* arrays of a LayerNorm that follows where the layer has them */
     int (*silu)(const void *config); /* whether SiLU follows; NULL: no */
 } layer_convolution;

@@ -132,7 +132,7 @@ preprocess: callable, an image of any size -> what the model takes; None where i
 features(images, block): the tokens after so many blocks
 
 Made by load_run, load_model and create_model. The names of parameters are those of the safetensors
-files: timm's for ViT, DeiT and Swin, its authors' for Mega."""
+files: timm's for ViT, DeiT, Swin and ConvNeXt, its authors' for Mega."""
 
     def __init__(self, config: dict):
         super().__init__()
