@@ -167,6 +167,16 @@ static tensor *tokens(graph *g, const model_config *c, tensor *images, int block
     return body(&b, images, blocks);
 }
 
+/* Maps of odd sides are halved to less than half. */
+static int token_side(const model_config *c, int blocks)
+{
+    const convnext_config *v = own_of(c);
+    int stage = 0;
+    for (int left = blocks; stage + 1 < v->depth.count && left > v->depth.at[stage]; stage++)
+        left -= v->depth.at[stage];
+    return v->patch << stage;
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 extern const model_family family_convnext;
@@ -214,4 +224,5 @@ const model_family family_convnext = {.name = "convnext",
                                       .check = check,
                                       .build = build,
                                       .depth = depth,
-                                      .tokens = tokens};
+                                      .tokens = tokens,
+                                      .token_side = token_side};
