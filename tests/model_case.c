@@ -26,7 +26,9 @@ const char *const model_cases[MODEL_CASES] = {"01_vit",
                                               "15_mega_ema",
                                               "16_mega_ssm2d",
                                               "17_mega_softmax",
-                                              "18_swin_rect"};
+                                              "18_swin_rect",
+                                              "19_convnext",
+                                              "20_convnext_ssm2d"};
 
 static double *read_npy(ssm2d_context *context, const model_case *c, const char *name,
                         size_t *first)

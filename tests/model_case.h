@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { MODEL_CASES = 18 };
+enum { MODEL_CASES = 20 };
 extern const char *const model_cases[MODEL_CASES];
 
 typedef struct model_case {

@@ -26,6 +26,7 @@ static tensor *rearrange_example(maker *m, int v)
     static const int turned[] = {2, 0, 1, 5, 3, 4}, padded[] = {-1, 3, 1, -1, 0, 2, -1, -1, 4},
                      repeated[] = {1, 1, -1, 1, 3, 0, 3, 1}, one[] = {0};
     static const size_t grids[][2] = {{4, 6}, {3, 5}, {1, 1}, {64, 33}};
+    static const int cut[][3] = {{4, 6, 2}, {7, 5, 2}, {9, 8, 3}, {2, 3, 1}, {64, 32, 2}};
     switch (v) {
     case 0: /* whole to windows */
         return rearrange(m->g, give(m, SHAPE(3, 6, 5)), turned, 6,
@@ -42,9 +43,19 @@ static tensor *rearrange_example(maker *m, int v)
     case 4:
         return rearrange(m->g, give(m, SHAPE(1, 1, 1)), one, 1,
                          &(rearrange_shape){1, 1, 1, 1, {0}});
-    default:
-        return merge(m->g, give(m, SHAPE(2, grids[v - 5][0] * grids[v - 5][1], 9)),
-                     (int)grids[v - 5][0], (int)grids[v - 5][1]);
+    case 5: /* two rows of three tokens, which alternate */
+        return rearrange(m->g, give_columns(m, SHAPE(2, 4, 5)), (int[]){1, -1, 3, 0, 1, 1}, 6,
+                         &(rearrange_shape){2, 1, 2, 3, {0}, 1});
+    case 6:
+    case 7:
+    case 8:
+    case 9:
+        return merge(m->g, give(m, SHAPE(2, grids[v - 6][0] * grids[v - 6][1], 9)),
+                     (int)grids[v - 6][0], (int)grids[v - 6][1]);
+    default: {
+        const int *c = cut[v - 10];
+        return token_patches(m->g, give(m, SHAPE(2, (size_t)(c[0] * c[1]), 7)), c[0], c[1], c[2]);
+    }
     }
 }
 
@@ -63,6 +74,6 @@ static tensor *mean_tokens_example(maker *m, int v)
 
 const op_builder token_examples[] = {
     {"embed", 4, embed_example},           {"mean_tokens", 3, mean_tokens_example},
-    {"patches", 3, patches_example},       {"rearrange", 9, rearrange_example},
+    {"patches", 3, patches_example},       {"rearrange", 15, rearrange_example},
     {"take_token", 3, take_token_example}, {NULL, 0, NULL},
 };

@@ -274,6 +274,16 @@ static void test_models_overfit_one_batch(void **state)
                              *const mega_with_ssm2d[][2] = {{"model", "mega-mini"},
                                                             {"mixer", "ssm2d"},
                                                             {"attention", "softmax"}};
+    static const char *const convnext[][2] = {{"model", "convnext-mini"},
+                                              {"dim", "16"},
+                                              {"depth", "2,2"},
+                                              {"mixer", "conv"}},
+                             *const convnext_with_ssm2d[][2] = {{"model", "convnext-mini"},
+                                                                {"dim", "16"},
+                                                                {"depth", "2,2"},
+                                                                {"mixer", "ssm2d"}};
+    overfit(convnext, 4);
+    overfit(convnext_with_ssm2d, 4);
     overfit(mega, 1);
     overfit(mega_with_ema, 4);
     overfit(mega_with_ssm2d, 3);
@@ -442,6 +452,10 @@ static void test_drop_path_drops_whole_branches(void **state)
                              *const mega[][2] = {{"model", "mega-mini"}, {"drop_path", "0.5"}},
                              *const mega_first[][2] = {
                                  {"model", "mega-mini"}, {"depth", "1"}, {"drop_path", "0.5"}};
+    static const char *const convnext[][2] = {{"model", "convnext-mini"}, {"dim", "8,16"},
+                                              {"depth", "2,2"},           {"layer_scale", "1"},
+                                              {"mixer", "conv"},          {"drop_path", "0.5"}};
+    check_drop_path(convnext, 6, 1);
     check_drop_path(vit, 1, 1);
     check_drop_path(ramp, 2, 1);
     check_drop_path(first, 3, 0);

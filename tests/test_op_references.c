@@ -331,6 +331,29 @@ static void merge_takes_two_by_two(void **state)
     once_close(&o);
 }
 
+/* As those of images: (channel, row, column); an odd row or column at the end is left out. */
+static void token_patches_are_by_channel(void **state)
+{
+    (void)state;
+    enum { R = 5, S = 4, D = 3, IMAGES = 2, DOWN = 2, ACROSS = 2, SIDE = 2 };
+    once o = once_open();
+    tensor *x = param(&o, 3, IMAGES, R * S, D, "x"), *y = token_patches(o.g, x, R, S, SIDE);
+    assert_int_equal(y->shape[1], DOWN * ACROSS);
+    assert_int_equal(y->shape[2], SIDE * SIDE * D);
+    assert_int_equal(grid_rows(y->grid.shape), DOWN);
+    assert_int_equal(grid_cols(y->grid.shape), ACROSS);
+    once_run(&o, y);
+    const double *got = y->data;
+    for (int b = 0; b < IMAGES; b++)
+        for (int t = 0; t < DOWN * ACROSS; t++)
+            for (int d = 0; d < D; d++)
+                for (int k = 0; k < SIDE * SIDE; k++, got++) {
+                    const int r = t / ACROSS * SIDE + k / SIDE, c = t % ACROSS * SIDE + k % SIDE;
+                    assert_true(*got == x->data[((b * R + r) * S + c) * D + d]);
+                }
+    once_close(&o);
+}
+
 /* ---- batch_norm ------------------------------------------------------------------------------ */
 
 enum { ROWS = 300, WIDTH_BN = 5 };
@@ -452,6 +475,7 @@ int main(void)
         cmocka_unit_test(attention_in_an_order),
         cmocka_unit_test(windows_of_a_rolled_map),
         cmocka_unit_test(merge_takes_two_by_two),
+        cmocka_unit_test(token_patches_are_by_channel),
         cmocka_unit_test(batch_norm_moves_its_moments),
         cmocka_unit_test(batch_norm_is_recomputed_once),
     };

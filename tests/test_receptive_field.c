@@ -209,6 +209,7 @@ static void test_field_equals_finite_differences(void **state)
     check_field("vit-mini", "image=16 dim=16 heads=2 depth=2");
     check_field("vit-mini", "image=16 dim=16 heads=2 depth=2 mixer=ssm2d mixer.place=ffn");
     check_field("vit-mini", "image=16 dim=16 heads=2 depth=1 mixer=s4nd");
+    check_field("convnext-mini", "image=16 dim=[12,24] depth=[1,1] mixer=conv layer_scale=1");
     check_field("swin-mini", "image=16x24 dim=[12,24] depth=[2,1] heads=[2,2]");
     check_field("mega-mini", "image=16 dim=16 z=8 v=12 ffn=16 depth=2 mixer=ema");
 }
@@ -269,6 +270,23 @@ static void test_radius_of_centre_patch_is_zero(void **state)
     example_free(&e);
 }
 
+/* The centre token of a ConvNeXt whose map has odd sides: 28 pixels are 14, 7 and 3 tokens. */
+static void test_centre_token_of_odd_maps(void **state)
+{
+    (void)state;
+    static const int boxes[][3] = {{1, 14, 2}, {2, 14, 2}, {3, 12, 4}, {5, 8, 8}, {0, 8, 8}};
+    example e = example_of("convnext-mini", "image=28 mixer=conv");
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++) {
+        receptive_field *r;
+        good(receptive_field_create(context, &e.config, e.w, e.params, boxes[i][0], &r, &error));
+        const pixel_box box = receptive_field_centre(r);
+        assert_true(box.row == boxes[i][1] && box.col == boxes[i][1]);
+        assert_true(box.rows == boxes[i][2] && box.cols == boxes[i][2]);
+        receptive_field_destroy(r);
+    }
+    example_free(&e);
+}
+
 static void test_bad_requests_are_refused(void **state)
 {
     (void)state;
@@ -291,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_field_equals_finite_differences),
         cmocka_unit_test(test_each_image_has_equal_weight),
         cmocka_unit_test(test_radius_of_centre_patch_is_zero),
+        cmocka_unit_test(test_centre_token_of_odd_maps),
         cmocka_unit_test(test_bad_requests_are_refused),
     };
     return cmocka_run_group_tests(tests, start, end);

@@ -4,6 +4,7 @@
 
 #include "core/arith.h"
 #include "model_case.h"
+#include "model_trial.h"
 #include "models/swin.h"
 #include "models/swin_windows.h"
 #include "ops/ops.h"
@@ -15,135 +16,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 2, CLASSES = 3 };
-
-static void set(model_config *c, const char *key, const char *text)
-{
-    ssm2d_error error;
-    if (model_config_set((field_source){.where = "test"}, key, text, c, &error))
-        fail_msg("%s", error.line);
-}
-
-/* swin with these settings: "image=[8, 12];patch=2;.." */
-static model_config config_of(const char *settings)
-{
-    model_config c;
-    ssm2d_error error;
-    char copy[512], *rest = copy;
-    snprintf(copy, sizeof copy, "%s", settings);
-    if (model_config_named("swin", &c, &error)) fail_msg("%s", error.line);
-    set(&c, "classes", "3");
-    for (char *key; (key = strtok_r(rest, ";", &rest));) {
-        char *value = strchr(key, '=');
-        *value++ = 0;
-        set(&c, key, value);
-    }
-    if (model_config_finish(&c, &error)) fail_msg("%s: %s", settings, error.line);
-    return c;
-}
-
-/* A training graph with random parameters, images and targets. */
-typedef struct trial {
-    weights *w;
-    graph *g;
-    tensor *logits, *loss;
-    double *params, *grads, *images, *targets;
-    size_t count, pixels;
-} trial;
-
-static trial trial_make(ssm2d_context *context, const model_config *c, rng *r)
-{
-    trial t = {0};
-    ssm2d_error error;
-    if (weights_create(context, c, &t.w, &error) || graph_create(context, 1, &t.g, &error))
-        fail_msg("%s", error.line);
-    t.count = t.w->total;
-    t.pixels = (size_t)(c->channels * c->image[0] * c->image[1]);
-    t.params = doubles(t.count);
-    t.grads = doubles(t.count);
-    t.images = doubles(BATCH * t.pixels);
-    t.targets = doubles(BATCH * CLASSES);
-    for (size_t i = 0; i < t.count; i++) t.params[i] = 0.3 * rng_normal(r);
-    for (size_t i = 0; i < BATCH * t.pixels; i++) t.images[i] = rng_normal(r);
-    for (size_t b = 0; b < BATCH; b++) t.targets[b * CLASSES + b % CLASSES] = 1;
-    t.logits = model_build(t.g, c, BATCH);
-    tensor *targets = graph_input(t.g, "targets", 2, (size_t[]){BATCH, CLASSES});
-    t.loss = cross_entropy(t.g, t.logits, targets);
-    if (graph_finish(t.g, t.loss, &error)) fail_msg("%s", error.line);
-    graph_bind(t.g, t.params, t.grads);
-    graph_find(t.g, "images")->data = t.images;
-    targets->data = t.targets;
-    return t;
-}
-
-static void trial_free(trial *t)
-{
-    graph_destroy(t->g);
-    weights_destroy(t->w);
-    free(t->params), free(t->grads), free(t->images), free(t->targets);
-}
-
-static void step_along(trial *t, const double *direction, double size)
-{
-    for (size_t i = 0; i < t->count; i++) t->params[i] += size * direction[i];
-    t->g->step++; /* kernels are recomputed */
-}
-
-static double loss_at(trial *t, const double *direction, double size)
-{
-    step_along(t, direction, size);
-    graph_forward(t->g);
-    step_along(t, direction, -size);
-    return t->loss->data[0];
-}
-
-/* The gradient of each kind of array in turn, along a random direction. */
-static void check_gradients(trial *t, const char *what, rng *r)
-{
-    static const char *const kinds[] = {"relative_position_bias_table",
-                                        "attn.qkv",
-                                        "attn.proj",
-                                        "downsample",
-                                        "absolute_pos_embed",
-                                        "patch_embed",
-                                        "norm1",
-                                        "mixer",
-                                        ""};
-    const double h = 1e-5;
-    double *direction = doubles(t->count);
-    memset(t->grads, 0, t->count * sizeof *t->grads);
-    graph_forward(t->g);
-    t->loss->grad[0] = 1;
-    graph_backward(t->g);
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        double expected = 0, scale = 0;
-        memset(direction, 0, t->count * sizeof *direction);
-        for (int a = 0; a < t->w->count; a++) {
-            const param_array *p = &t->w->arrays[a];
-            if (!strstr(p->name, kinds[k])) continue;
-            for (size_t i = p->offset; i < p->offset + p->count; i++) {
-                direction[i] = rng_normal(r);
-                expected += direction[i] * t->grads[i];
-                scale += fabs(direction[i] * t->grads[i]);
-            }
-        }
-        const double got = (loss_at(t, direction, h) - loss_at(t, direction, -h)) / (2 * h);
-        if (fabs(got - expected) > 1e-6 * scale + 1e-8)
-            fail_msg("%s: along \"%s\" the loss grows by %.10g, not %.10g", what, kinds[k], got,
-                     expected);
-    }
-    free(direction);
-}
+/* Kinds of arrays, by parts of their names. */
+static const char *const kinds[] = {"relative_position_bias_table",
+                                    "attn.qkv",
+                                    "attn.proj",
+                                    "downsample",
+                                    "absolute_pos_embed",
+                                    "patch_embed",
+                                    "norm1",
+                                    "mixer",
+                                    "",
+                                    NULL};
 
 static void check(ssm2d_context *context, const char *settings, rng *r)
 {
-    model_config c = config_of(settings);
+    model_config c = trial_config("swin", settings);
     trial t = trial_make(context, &c, r);
-    double logits[BATCH * CLASSES];
+    double logits[TRIAL_BATCH * TRIAL_CLASSES];
     graph_forward(t.g);
-    swin_oracle(t.w, t.params, BATCH, t.images, logits);
-    assert_close(settings, t.logits->data, logits, BATCH * CLASSES, 1e-11);
-    check_gradients(&t, settings, r);
+    swin_oracle(t.w, t.params, TRIAL_BATCH, t.images, logits);
+    assert_close(settings, t.logits->data, logits, TRIAL_BATCH * TRIAL_CLASSES, 1e-11);
+    check_gradients(&t, settings, kinds, r);
     trial_free(&t);
 }
 

@@ -71,3 +71,11 @@ class Trajectories(Folders):
 
     def test_mega(self):
         self.check("mega-mini", 3e-5, mixer="ema", dim=24, z=16, v=24, ffn=24, depth=2)
+
+    CONVNEXT = dict(patch=1, dim=[12, 24], depth=[2, 1], layer_scale=0.1)
+
+    def test_convnext(self):
+        self.check("convnext-mini", 3e-5, mixer="conv", **self.CONVNEXT)
+
+    def test_convnext_with_the_layer(self):
+        self.check("convnext-mini", 3e-5, mixer="ssm2d", **self.CONVNEXT)

@@ -25,6 +25,7 @@ TOLERANCE = 1e-5
 VIT = dict(dim=24, depth=2, heads=3, image=[16, 24], classes=5)
 SWIN = dict(dim=[12, 24], depth=[2, 2], heads=[2, 3], image=[16, 24], classes=5)
 MEGA = dict(dim=24, depth=2, z=8, v=20, ffn=28, image=[16, 24], classes=5)
+CONVNEXT = dict(dim=[12, 20], depth=[2, 1], image=[16, 24], classes=5, layer_scale=0.5)
 SSM2D = dict(kind="ssm2d", d_state=3, n_ssm=2)
 # model, its settings, mixer
 VARIANTS = [
@@ -48,7 +49,15 @@ VARIANTS = [
      dict(kind="s4nd", n_ssm=2, d_state=2)),
     ("mega-lra", dict(MEGA, image=[4, 6], channels=3), dict(kind="ema", d_state=2)),
     ("mega-mini", dict(MEGA, relative_bias=False), SSM2D),
-    ("mega-mini", dict(MEGA, norm="batch"), dict(kind="ema", d_state=2, place="ffn"))]
+    ("mega-mini", dict(MEGA, norm="batch"), dict(kind="ema", d_state=2, place="ffn")),
+    ("convnext-mini", CONVNEXT, dict(kind="conv")),
+    ("convnext-mini", dict(CONVNEXT, image=[10, 14]), dict(kind="conv", kernel=5, bias=False)),
+    ("convnext-mini", CONVNEXT, None),
+    ("convnext-small", dict(CONVNEXT, image=[12, 10], patch=1),
+     dict(SSM2D, trunc_rows=3, trunc_cols=3)),
+    ("convnext", dict(CONVNEXT, dim=[8, 12, 16, 20], depth=[1, 1, 1, 1], image=[32, 48]),
+     dict(SSM2D, values="cartesian", directions=2)),
+    ("convnext-mini", dict(CONVNEXT, mlp_ratio=2.5), dict(kind="s4nd", n_ssm=2, d_state=4))]
 
 
 def golden_models():
@@ -123,7 +132,7 @@ def images(model, count=3) -> np.ndarray:
 class Golden(Files):
     def test_logits_and_gradients(self):
         folders = list(golden_models())
-        self.assertGreaterEqual(len(folders), 18)
+        self.assertGreaterEqual(len(folders), 20)
         for folder in folders:
             x, labels = (torch.from_numpy(np.load(folder / f"{n}.npy")) for n in ("x", "labels"))
             for backend in ("library", "torch"):
@@ -191,7 +200,8 @@ class AgainstTheTool(Files):
                                      ("mega-mini", MEGA, [24, 16]), ("mega-mini", MEGA, [8, 12]),
                                      ("mega-mini", dict(MEGA, max_positions=30), [20, 44]),
                                      ("mega-mini", dict(MEGA, pos_embed=False), [20, 32]),
-                                     ("mega-mini", dict(MEGA, relative_bias=False), [20, 32])):
+                                     ("mega-mini", dict(MEGA, relative_bias=False), [20, 32]),
+                                     ("convnext-mini", CONVNEXT, [20, 32])):
             with self.subTest(model=name, size=size):
                 model = make(name, settings, SSM2D)
                 self.write(model)

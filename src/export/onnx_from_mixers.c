@@ -53,8 +53,10 @@ static part part_of(const kernel *k)
     return p;
 }
 
-/* x: [B][channels][rows][cols], each channel with its kernel */
-static const char *convolve(onnx_builder *b, const char *x, const kernel *k, const char *name)
+/* x: [B][channels][rows][cols], each channel with its kernel; bias: added to each channel, or
+ * NULL. */
+static const char *convolve(onnx_builder *b, const char *x, const kernel *k, const char *name,
+                            const char *bias)
 {
     if (onnx_status(b)) return NULL;
     const part p = part_of(k);
@@ -88,7 +90,7 @@ static const char *convolve(onnx_builder *b, const char *x, const kernel *k, con
          .list = {(int64_t)(k->row - p.top), (int64_t)(k->col - p.left),
                   (int64_t)(p.bottom - 1 - k->row), (int64_t)(p.right - 1 - k->col)}},
         {0}};
-    return onnx_node(b, "Conv", 2, (const char *[]){x, w}, a);
+    return onnx_node(b, "Conv", bias ? 3 : 2, (const char *[]){x, w, bias}, a);
 }
 
 /* Allocates kernels of this many channels and offsets; the caller frees k->at. */
@@ -177,7 +179,10 @@ static const char *from_kernel(onnx_builder *b, const node *n, const ssm2d_layer
     if (!make_kernel(b, channels, grid_rows(grid.shape), grid_cols(grid.shape), &k)) return NULL;
     fill_kernel(b, n, layer, grid, &k);
     for (size_t h = 0; skip && h < channels; h++) *cell(&k, h, k.row, k.col) += (double)skip[h];
-    const char *y = convolve(b, x, &k, part_name(b, n, "kernel"));
+    const float *bias =
+        array_of(layer, onnx_params(b, n->in[PARAMS]), layer->kind->convolution->bias);
+    const char *added = bias ? onnx_array(b, part_name(b, n, "bias"), 1, &channels, bias) : NULL;
+    const char *y = convolve(b, x, &k, part_name(b, n, "kernel"), added);
     mem_free(onnx_context(b), k.at);
     return y;
 }
@@ -211,8 +216,8 @@ static const char *from_separable(onnx_builder *b, const node *n, const ssm2d_la
         goto done;
     fill_kernel(b, n, layer, grid, &k);
     for (size_t h = 0; h < channels; h++) separate(&k, h % own, &rows, &cols, h);
-    y = convolve(b, x, &rows, part_name(b, n, "row_kernel"));
-    y = convolve(b, y, &cols, part_name(b, n, "column_kernel"));
+    y = convolve(b, x, &rows, part_name(b, n, "row_kernel"), NULL);
+    y = convolve(b, y, &cols, part_name(b, n, "column_kernel"), NULL);
     if (skip) {
         const char *name = part_name(b, n, layer->kind->convolution->skip);
         const char *d = onnx_array(b, name, 3, (size_t[]){channels, 1, 1}, skip);

@@ -70,6 +70,12 @@ const char *onnx_from_rearrange(onnx_builder *b, const node *n)
     const char *x = onnx_in(b, n, 0);
     if (in[0] != images) x = onnx_reshape(b, x, ONNX_SHAPE(-1, (int64_t)in_tokens, (int64_t)in[2]));
     x = onnx_gather_tokens(b, x, in_tokens, out_tokens, node_ints(n, "index"));
+    if (node_size(n, "interleaved") > 1) { /* [..][k][D] -> [..][D][k] */
+        const int64_t k = (int64_t)node_size(n, "interleaved"), rows = (int64_t)out_tokens / k;
+        x = onnx_reshape(b, x, ONNX_SHAPE(-1, rows, k, (int64_t)in[2]));
+        x = onnx_transpose(b, x, ONNX_SHAPE(0, 1, 3, 2));
+        return onnx_reshape(b, x, ONNX_SHAPE(-1, tokens, width));
+    }
     if (out[0] != images) return onnx_reshape(b, x, ONNX_SHAPE(-1, tokens, width));
     return out[1] == out_tokens ? x : onnx_reshape(b, x, ONNX_SHAPE(0, tokens, width));
 }

@@ -200,8 +200,9 @@ tensor *graph_set_type(graph *g, tensor *t, element_type type, size_t scales);
  * are refused in training; they take whole elements of the flat array, with int8's scales. */
 tensor *graph_param(graph *g, const param_spec *spec, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Several arrays as one tensor of one axis, called BLOCK.mixer; in files BLOCK.mixer.NAME. `b` has
- * name, fill, owner, channels and grid. The same name again gives the same tensor. */
+/* Several arrays as one tensor of one axis, called BLOCK.mixer; in files BLOCK.mixer.NAME; with
+ * b->part instead of "mixer" where it is given. `b` has name, fill, owner, channels and grid. The
+ * same name again gives the same tensor. */
 tensor *graph_param_block(graph *g, const param_block *b, int count, const param_spec *specs);
 /* For operators: a node with its output; shape may be NULL for that of in[0]. `bytes` of attributes
  * are copied into memory of the node; where attributes is NULL they are zero, for the operator to

@@ -103,7 +103,7 @@ tensor *graph_param_block(graph *g, const param_block *b, int count, const param
                               specs[i].type ? element_name(specs[i].type) : "state");
         total += elements;
     }
-    snprintf(name, sizeof name, "%.80s.mixer", b->name);
+    snprintf(name, sizeof name, "%.80s.%.12s", b->name, b->part ? b->part : "mixer");
     tensor *t = known(g, name, ELEMENT_REAL, 1, &total);
     if (t || g->status) return t;
     if (!reserve_arrays(g, count) || !reserve_block(g)) return NULL;

@@ -31,6 +31,7 @@ typedef enum param_part {
 typedef enum param_init {
     PARAM_ZEROS,
     PARAM_ONES,
+    PARAM_CONSTANT,      /* `scale` */
     PARAM_NORMAL,        /* mean 0, deviation `scale` */
     PARAM_TRUNC_NORMAL,  /* the same, cut at +-2 (not at two deviations), as timm does */
     PARAM_XAVIER_NORMAL, /* deviation sqrt(2 / (in + out)), out being the first axis */
@@ -79,6 +80,7 @@ typedef struct param_array {
 /* Several arrays that are one tensor of the graph: what a mixer has in one block of a model. */
 typedef struct param_block {
     char name[PARAM_NAME];   /* of the model's block: "blocks.3" */
+    const char *part;        /* its name within the block; NULL: "mixer" */
     int first_array, arrays; /* in the list of arrays */
     size_t offset, count;    /* in elements */
     /* Writes the initial values of all of its arrays. */

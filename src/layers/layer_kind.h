@@ -122,6 +122,8 @@ extern const char *const layer_init_names[]; /* "identity", "authors", NULL */
 typedef struct layer_convolution {
     int separable;    /* the kernel is a product of one for rows and one for columns */
     const char *skip; /* name of the array that is added to the kernel at offset 0 */
+    const char
+        *bias; /* name of the array that is added to the output; not with separable kernels */
     const char *gamma,
         *beta; /* names of the arrays of the LayerNorm that follows if the layer has them */
     int (*silu)(const void *config); /* whether SiLU follows; NULL: no */

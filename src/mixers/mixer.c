@@ -53,10 +53,10 @@ static ssm2d_status fill(const param_block *b, uint64_t seed, float *values, ssm
     return ssm2d_params_init(&layer, seed, values, error);
 }
 
-tensor *mixer_params(graph *g, const mixer_config *m, int channels, token_grid grid,
-                     const char *block)
+static tensor *params_of(graph *g, const mixer_config *m, int channels, token_grid grid,
+                         const char *block, const char *part)
 {
-    param_block b = {.fill = fill, .owner = m, .channels = channels, .grid = grid};
+    param_block b = {.part = part, .fill = fill, .owner = m, .channels = channels, .grid = grid};
     param_spec specs[LAYER_ARRAYS];
     ssm2d_param p;
     ssm2d_error error;
@@ -79,13 +79,24 @@ tensor *mixer_params(graph *g, const mixer_config *m, int channels, token_grid g
     return graph_param_block(g, &b, count, specs);
 }
 
-tensor *mix(graph *g, tensor *x, const mixer_config *m, const char *block)
+tensor *mixer_params(graph *g, const mixer_config *m, int channels, token_grid grid,
+                     const char *block)
+{
+    return params_of(g, m, channels, grid, block, NULL);
+}
+
+tensor *mix_as(graph *g, tensor *x, const mixer_config *m, const char *block, const char *part)
 {
     if (g->status) return NULL;
     if (m->kind == &mixer_none) return x;
     const ssm2d_layer layer = mixer_layer(m, (int)x->shape[x->rank - 1]);
-    tensor *params = mixer_params(g, m, ssm2d_layer_channels(&layer), x->grid, block);
+    tensor *params = params_of(g, m, ssm2d_layer_channels(&layer), x->grid, block, part);
     return g->status ? NULL : mix_layer(g, x, params, &layer, x->grid);
+}
+
+tensor *mix(graph *g, tensor *x, const mixer_config *m, const char *block)
+{
+    return mix_as(g, x, m, block, NULL);
 }
 
 /* ---- pictures -------------------------------------------------------------------------------- */

@@ -63,6 +63,9 @@ const char *mixer_config_text(const mixer_config *m, char *text, size_t size);
 /* The parameters of a block's mixer in one tensor; NULL if there is no mixer. */
 tensor *mixer_params(graph *g, const mixer_config *m, int channels, token_grid grid,
                      const char *block);
+/* As mix, with arrays called BLOCK.PART.NAME instead of BLOCK.mixer.NAME; part lives as long as the
+ * graph. */
+tensor *mix_as(graph *g, tensor *x, const mixer_config *m, const char *block, const char *part);
 /* y = mixer(x) with the parameters of `block`. x, y: [B][grid.first + rows*cols][channels]; tokens
  * before the grid pass unchanged. */
 tensor *mix(graph *g, tensor *x, const mixer_config *m, const char *block);

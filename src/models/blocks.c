@@ -64,18 +64,23 @@ tensor *norm_by_batch(builder *b, tensor *x, const char *part)
     return b->g->status ? NULL : batch_norm(b->g, x, &arrays, momentum, b->norm_eps);
 }
 
-tensor *embed_patches(builder *b, tensor *images, int patch, int dim)
+tensor *patch_convolution(builder *b, tensor *x, int patch, int out, const char *part)
 {
-    const size_t channels = (size_t)b->c->channels, side = (size_t)patch;
+    if (b->g->status) return NULL;
+    const size_t side = (size_t)patch, in = x->shape[x->rank - 1];
     const param_spec spec = {.rank = 2,
-                             .shape = {(size_t)dim, channels * side * side},
+                             .shape = {(size_t)out, in},
                              .file_rank = 4,
-                             .file_shape = {(size_t)dim, channels, side, side},
+                             .file_shape = {(size_t)out, in / (side * side), side, side},
                              .init = b->weights.init,
                              .scale = b->weights.scale};
-    tensor *x = patches(b->g, images, patch);
-    tensor *w = block_param(b, spec, "patch_embed.proj", ".weight");
-    return linear(b->g, x, w, block_bias(b, (size_t)dim, "patch_embed.proj"));
+    tensor *w = block_param(b, spec, part, ".weight");
+    return linear(b->g, x, w, block_bias(b, (size_t)out, part));
+}
+
+tensor *embed_patches(builder *b, tensor *images, int patch, int dim)
+{
+    return patch_convolution(b, patches(b->g, images, patch), patch, dim, "patch_embed.proj");
 }
 
 tensor *positions(builder *b, token_grid grid, int dim, initial_values initial, const char *name)
@@ -94,6 +99,20 @@ tensor *positions(builder *b, token_grid grid, int dim, initial_values initial, 
 tensor *mix_at(builder *b, tensor *x, mixer_place place)
 {
     return (mixer_place)b->c->mixer.place == place ? mix(b->g, x, &b->c->mixer, b->block) : x;
+}
+
+int stage_list_sum(const ssm2d_list *list)
+{
+    int sum = 0;
+    for (int i = 0; i < list->count; i++) sum += list->at[i];
+    return sum;
+}
+
+void stage_list_fill(ssm2d_list *list, int stages, int max)
+{
+    if (list->count != 1) return;
+    for (; list->count < stages && list->at[list->count - 1] <= max / 2; list->count++)
+        list->at[list->count] = 2 * list->at[list->count - 1];
 }
 
 int patch_side(int given, int small, int rows, int cols)

@@ -37,13 +37,25 @@ tensor *norm(builder *b, tensor *x, const char *part);
 /* BatchNorm for each of the last axis, with the running moments beside them as in PyTorch:
  * PART.running_mean and PART.running_var. */
 tensor *norm_by_batch(builder *b, tensor *x, const char *part);
-/* patch_embed.proj: [B][patches][dim], with their grid. A matrix in the graph, a convolution in
- * files. */
+/* PART: a convolution, with bias, of patches of side x side that do not overlap. x: [B][patches]
+ * [channels*side*side], each flattened as (channel, row, column). A matrix in the graph, (out,
+ * channels, side, side) in files. */
+tensor *patch_convolution(builder *b, tensor *x, int side, int out, const char *part);
+/* patch_embed.proj: [B][patches][dim], with their grid. */
 tensor *embed_patches(builder *b, tensor *images, int patch, int dim);
 /* What is added to every token: NAME, (1, grid.first + patches, dim). */
 tensor *positions(builder *b, token_grid grid, int dim, initial_values initial, const char *name);
 /* The model's mixer, if this is its place; else x. */
 tensor *mix_at(builder *b, tensor *x, mixer_place place);
+
+/* Of models with stages: a list with one entry for each; the sum of its entries; and one entry that
+ * stands for all, doubled from stage to stage up to `max`. */
+#define STAGE_LIST(...)                                                                            \
+    {                                                                                              \
+        sizeof((int[]){__VA_ARGS__}) / sizeof(int), { __VA_ARGS__ }                                \
+    }
+int stage_list_sum(const ssm2d_list *list);
+void stage_list_fill(ssm2d_list *list, int stages, int max);
 
 /* The side of a patch: `given`, or where that is 0 `small`, twice as much from 64 pixels on, so
  * that the paper's models have as many patches at 64 pixels as at 32. */

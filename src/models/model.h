@@ -76,6 +76,8 @@ struct model_family {
      * images -> [batch][tokens][dim]. Arrays have the names that they have in build. */
     int (*depth)(const model_config *c);
     tensor *(*tokens)(graph *g, const model_config *c, tensor *images, int blocks);
+    /* The side in pixels of such a token; NULL: the tokens share the image's sides evenly. */
+    int (*token_side)(const model_config *c, int blocks);
     /* Changes what a new image size makes impossible, such as a table too small for it; may be
      * NULL. */
     void (*adapt)(model_config *c);

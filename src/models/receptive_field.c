@@ -13,6 +13,7 @@ struct receptive_field {
     model_config config;
     graph *g;
     tensor *images, *tokens;
+    int blocks;           /* before the tokens */
     real *params, *grads; /* of the graph: the image, which is its first array, then the model */
     double *last;         /* [rows][cols]: the shares of the pixels in the image added last */
     double *sum;          /* [rows][cols]: shares summed over images */
@@ -45,7 +46,8 @@ static ssm2d_status build(receptive_field *r, int blocks, ssm2d_error *error)
                     depth);
     r->g->random = 0; /* without stochastic depth */
     r->images = graph_param(r->g, &images, "images");
-    r->tokens = family->tokens(r->g, c, r->images, blocks ? blocks : depth);
+    r->blocks = blocks ? blocks : depth;
+    r->tokens = family->tokens(r->g, c, r->images, r->blocks);
     if (r->g->status) return fail(error, r->g->status, "%s", r->g->error.line);
     if (r->tokens->grid.shape.axes != 2)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
@@ -147,7 +149,10 @@ pixel_box receptive_field_centre(const receptive_field *r)
 {
     const ssm2d_grid grid = r->tokens->grid.shape;
     const int rows = grid_rows(grid), cols = grid_cols(grid);
-    const int down = r->config.image[0] / rows, across = r->config.image[1] / cols;
+    const model_family *family = r->config.model->family;
+    const int side = family->token_side ? family->token_side(&r->config, r->blocks) : 0;
+    const int down = side ? side : r->config.image[0] / rows,
+              across = side ? side : r->config.image[1] / cols;
     return (pixel_box){rows / 2 * down, cols / 2 * across, down, across};
 }
 

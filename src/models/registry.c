@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const model_family family_vit, family_swin, family_mega;
+extern const model_family family_vit, family_swin, family_mega, family_convnext;
 
-static const model_family *const families[] = {&family_vit, &family_swin, &family_mega};
+static const model_family *const families[] = {&family_vit, &family_swin, &family_mega,
+                                               &family_convnext};
 
 enum { FAMILIES = sizeof families / sizeof *families, MAX_MODELS = 64 };
 

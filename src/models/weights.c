@@ -95,6 +95,7 @@ static void init_array(const param_array *a, uint64_t seed, float *x)
     const double scale = a->spec.init == PARAM_XAVIER_NORMAL ? sqrt(2 / (in + out)) : a->spec.scale;
     for (size_t i = 0; i < a->count; i++) switch (a->spec.init) {
         case PARAM_ONES: x[i] = 1; break;
+        case PARAM_CONSTANT: x[i] = (float)scale; break;
         case PARAM_NORMAL:
         case PARAM_XAVIER_NORMAL: x[i] = (float)(scale * rng_normal(&r)); break;
         case PARAM_TRUNC_NORMAL: x[i] = (float)trunc_normal(&r, scale); break;

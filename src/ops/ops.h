@@ -48,7 +48,8 @@ typedef struct attention_options {
 /* How rearranged tokens are grouped: y: [images*groups][tokens][tokens_per_row*D]. */
 typedef struct rearrange_shape {
     size_t images, groups, tokens, tokens_per_row;
-    token_grid grid; /* of y, or none */
+    token_grid grid;    /* of y, or none */
+    int is_interleaved; /* the tokens of a row alternate: y[.][.][d*tokens_per_row + i] */
 } rearrange_shape;
 
 #define OP(name, exported, ...)                                                                    \

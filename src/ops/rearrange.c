@@ -1,8 +1,9 @@
 /* rearrange - tokens of an image in another order: y[b][t] = x[b][index[t]], or zeros where
  * index[t] is -1; a token may be read several times, or not at all.
  *
- * x: [images*I][..][D], tokens of an image in the order of memory; y: the same with other axes. The
- * gradient of an input token is the sum over the output tokens that are copies of it, in their
+ * x: [images*I][..][D], tokens of an image in the order of memory; y: the same with other axes. Of
+ * k tokens that share a row of y, element d of the i-th is element i*D + d of the row, or, where
+ * they are interleaved, element d*k + i. The gradient of an input token is the sum over the output tokens that are copies of it, in their
  * order: a gather as well, by lists that are made once, so that it does not depend on threads. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
@@ -16,6 +17,7 @@ enum { PIECE = 16384 }; /* elements per task, about */
  * The arrays stand behind the struct, in the node's memory. */
 typedef struct rearrange_attributes {
     size_t images, in_tokens, out_tokens; /* tokens of an image */
+    size_t interleaved;                   /* tokens whose elements alternate in a row; 1: none */
     int *index, *first_copy, *copies;
 } rearrange_attributes;
 
@@ -25,6 +27,7 @@ static const op_attribute attributes[] = {
     {"images", ATTRIBUTE_SIZE, offsetof(rearrange_attributes, images)},
     {"in_tokens", ATTRIBUTE_SIZE, offsetof(rearrange_attributes, in_tokens)},
     {"out_tokens", ATTRIBUTE_SIZE, offsetof(rearrange_attributes, out_tokens)},
+    {"interleaved", ATTRIBUTE_SIZE, offsetof(rearrange_attributes, interleaved)},
     {"index", ATTRIBUTE_INTS, offsetof(rearrange_attributes, index)},
     {0}};
 
@@ -32,6 +35,14 @@ typedef struct job {
     const node *n;
     size_t tokens, tasks; /* tokens over all images */
 } job;
+
+/* Where the first element of output token t is, tokens being counted over all images; the others
+ * follow at distances of a->interleaved. */
+static size_t place_of(const rearrange_attributes *a, size_t t, size_t D)
+{
+    const size_t next = t % a->interleaved;
+    return (t - next) * D + next;
+}
 
 static void forward_tokens(void *arg, size_t task, int worker)
 {
@@ -43,12 +54,15 @@ static void forward_tokens(void *arg, size_t task, int worker)
                  end = task_begin(j->tokens, j->tasks, task + 1, 1);
     for (size_t t = first; t < end; t++) {
         const int from = a->index[t % a->out_tokens];
-        real *y = j->n->out->data + t * D;
-        if (from < 0)
-            memset(y, 0, D * sizeof(real));
+        const real *row =
+            from < 0 ? NULL : row_data(x, t / a->out_tokens * a->in_tokens + (size_t)from);
+        real *y = j->n->out->data + place_of(a, t, D);
+        if (a->interleaved > 1)
+            for (size_t d = 0; d < D; d++) y[d * a->interleaved] = row ? row[d] : 0;
+        else if (row)
+            memcpy(y, row, D * sizeof(real));
         else
-            memcpy(y, row_data(x, t / a->out_tokens * a->in_tokens + (size_t)from),
-                   D * sizeof(real));
+            memset(y, 0, D * sizeof(real));
     }
 }
 
@@ -66,8 +80,11 @@ static void backward_tokens(void *arg, size_t task, int worker)
         int c = a->first_copy[token], adds = j->n->adds[0];
         if (c == a->first_copy[token + 1] && !adds) memset(dx, 0, D * sizeof(real));
         for (; c < a->first_copy[token + 1]; c++, adds = 1) {
-            const real *dy = j->n->out->grad + (image * a->out_tokens + (size_t)a->copies[c]) * D;
-            if (adds)
+            const size_t t = image * a->out_tokens + (size_t)a->copies[c], step = a->interleaved;
+            const real *dy = j->n->out->grad + place_of(a, t, D);
+            if (step > 1)
+                for (size_t d = 0; d < D; d++) dx[d] = dy[d * step] + (adds ? dx[d] : 0);
+            else if (adds)
                 for (size_t d = 0; d < D; d++) dx[d] += dy[d];
             else
                 memcpy(dx, dy, D * sizeof(real));
@@ -133,8 +150,13 @@ tensor *rearrange(graph *g, tensor *x, const int *index, size_t count, const rea
     if (!n) return NULL;
     rearrange_attributes *a = n->attributes;
     int *numbers = (int *)(void *)(a + 1);
-    *a = (rearrange_attributes){
-        images, in, count, numbers, numbers + count, numbers + count + in + 1};
+    *a = (rearrange_attributes){images,
+                                in,
+                                count,
+                                to->is_interleaved ? to->tokens_per_row : 1,
+                                numbers,
+                                numbers + count,
+                                numbers + count + in + 1};
     memcpy(a->index, index, count * sizeof *index);
     list_copies(a);
     n->out->grid = to->grid;
@@ -161,6 +183,37 @@ tensor *merge(graph *g, tensor *x, int rows, int cols)
                                 .groups = 1,
                                 .tokens = (size_t)(down * across),
                                 .tokens_per_row = 4,
+                                .grid = {0, ssm2d_grid_2d((size_t)down, (size_t)across)}};
+    tensor *y = rearrange(g, x, index, (size_t)count, &to);
+    mem_free(g->context, index);
+    return y;
+}
+
+/* Row of patch (i, j): its cells by rows, each channel of all of them together. */
+tensor *token_patches(graph *g, tensor *x, int rows, int cols, int side)
+{
+    char one[64];
+    if (g->status) return NULL;
+    if (x->rank != 3 || side < 1 || rows < side || cols < side || rows > INT16_MAX
+        || cols > INT16_MAX || x->shape[1] != (size_t)rows * (size_t)cols)
+        return graph_fail(g,
+                          "token_patches: tokens %s of a grid of %d x %d have no %d x %d patches",
+                          shape_text(x, one), rows, cols, side, side);
+    const int down = rows / side, across = cols / side, cells = side * side,
+              count = cells * down * across;
+    int *index = mem_alloc(g->context, (size_t)count * sizeof *index);
+    if (!index) return graph_no_memory(g);
+    for (int t = 0; t < count; t++) {
+        const int patch = t / cells, cell = t % cells;
+        const int row = patch / across * side + cell / side,
+                  col = patch % across * side + cell % side;
+        index[t] = row * cols + col;
+    }
+    const rearrange_shape to = {.images = x->shape[0],
+                                .groups = 1,
+                                .tokens = (size_t)(down * across),
+                                .tokens_per_row = (size_t)cells,
+                                .is_interleaved = 1,
                                 .grid = {0, ssm2d_grid_2d((size_t)down, (size_t)across)}};
     tensor *y = rearrange(g, x, index, (size_t)count, &to);
     mem_free(g->context, index);

@@ -11,7 +11,8 @@
 
 /* Lee et al., "Vision Transformer for Small-Size Datasets", as the authors of 2-D SSM use it. What
  * the code calls repeated augmentation is three passes over the images. The learning rate is the
- * code's; the paper prints 3e-3. */
+ * code's; the paper prints 3e-3. ConvNeXt is of the code of 2024: weight decay 0.1, and no more
+ * stochastic depth with the layer than without. */
 static const recipe_line small[] = {
     {"epochs", "100", RECIPE_ALWAYS},        {"batch", "128", RECIPE_ALWAYS},
     {"lr", "0.001", RECIPE_ALWAYS},          {"schedule", "cosine", RECIPE_ALWAYS},
@@ -28,7 +29,8 @@ static const recipe_line small[] = {
     {"mix_switch", "0.5", RECIPE_ALWAYS},    {"mix_partner", "permutation", RECIPE_ALWAYS},
     {"repeats", "3", RECIPE_ALWAYS},         {"repeat_kind", "passes", RECIPE_ALWAYS},
     {"drop_path", "0.1", RECIPE_ALWAYS},     {"drop_path", "0.2", RECIPE_SSM2D},
-    {"drop_path", "0", RECIPE_MEGA},         {0}};
+    {"drop_path", "0", RECIPE_MEGA},         {"decay", "0.1", RECIPE_CONVNEXT},
+    {"drop_path", "0.1", RECIPE_CONVNEXT},   {0}};
 
 /* What deit and celeba have in common: the augmentation and regularisation of DeiT. */
 #define DEIT_LINES                                                                                 \
@@ -170,6 +172,7 @@ int recipe_line_applies(const recipe_line *line, const train_settings *run)
     case RECIPE_TINY_IMAGENET: return is_tiny_imagenet(run->options.data);
     case RECIPE_SWIN: return is_of_family(run, "swin");
     case RECIPE_MEGA: return is_of_family(run, "mega");
+    case RECIPE_CONVNEXT: return is_of_family(run, "convnext");
     case RECIPE_ALWAYS: break;
     }
     return 1;

@@ -11,7 +11,8 @@ typedef enum recipe_when {
     RECIPE_SSM2D,         /* the mixer is the 2-D SSM */
     RECIPE_TINY_IMAGENET, /* the data are Tiny-ImageNet */
     RECIPE_SWIN,          /* the model is of the family swin */
-    RECIPE_MEGA           /* or mega */
+    RECIPE_MEGA,          /* or mega */
+    RECIPE_CONVNEXT       /* or convnext */
 } recipe_when;
 
 typedef struct recipe_line {

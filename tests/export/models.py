@@ -12,12 +12,16 @@ MEGA = {"model": "mega-mini", "image": [16, 24], "channels": 3, "classes": 5, "p
         "depth": 2, "z": 6, "v": 10, "ffn": 14, "mixer": None}
 LRA = {"model": "mega-lra", "image": [9, 7], "channels": 1, "classes": 3, "dim": 10, "depth": 2,
        "z": 4, "v": 8, "ffn": 12, "mixer": None}
+# 10 x 7 patches, halved to 5 x 3 and 2 x 1: an odd side loses its last row or column
+CONVNEXT = {"model": "convnext-mini", "image": [20, 14], "channels": 3, "classes": 5, "patch": 2,
+            "dim": [6, 10, 12], "depth": [1, 2, 1], "layer_scale": 1, "mixer": None}
 # tokens for attention of more than 96 at a time, which is another operator
 LONG = dict(VIT, image=[40, 44], depth=1)
 
 SSM2D = {"kind": "ssm2d", "d_state": 4, "n_ssm": 2, "directions": 4, "assign": "distinct"}
 S4ND = {"kind": "s4nd", "n_ssm": 2, "d_state": 4}
 EMA = {"kind": "ema", "d_state": 3}
+CONV = {"kind": "conv"}
 
 LAYERS = {
     "real": SSM2D,
@@ -34,6 +38,8 @@ LAYERS = {
     "ema": EMA,
     "ema, one way": dict(EMA, bidirectional=False),
     "ema, no shift, cut": dict(EMA, shift=False, trunc=5),
+    "conv": CONV,
+    "conv, 3 x 3, no bias": dict(CONV, kernel=3, bias=False),
 }
 FAMILIES = {"vit": VIT, "deit": DEIT, "swin": SWIN, "mega": MEGA, "mega-lra": LRA}
 
@@ -47,6 +53,10 @@ def cases():
             for kind in ("polar", "s4nd", "ema"):
                 yield (f"{family}, {kind} in {place}",
                        dict(base, mixer=dict(LAYERS[kind], place=place)))
+    yield "convnext", CONVNEXT
+    for kind in ("conv", "real", "cartesian", "norm and cut", "s4nd", "ema"):
+        yield f"convnext, {kind}", dict(CONVNEXT, mixer=LAYERS[kind])
+    yield "convnext, patches of one pixel", dict(CONVNEXT, image=[9, 8], patch=1, mixer=CONV)
     for kind in LAYERS:
         yield f"vit, {kind}", dict(VIT, mixer=LAYERS[kind])
     yield "vit, no positions", dict(VIT, pos_embed=False, mixer=SSM2D)

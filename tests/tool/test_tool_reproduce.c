@@ -4,8 +4,9 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
-static const char *const names[] = {"table1",  "table2",  "table3",          "table4",   "table5",
-                                    "figure2", "figure3", "receptive-field", "ablations"};
+static const char *const names[] = {"table1",    "table2",  "table3",  "table4",
+                                    "table5",    "figure2", "figure3", "receptive-field",
+                                    "ablations", "convnext"};
 static const char *const scales[] = {"full", "small", "tiny"};
 enum { NAMES = sizeof names / sizeof *names, SCALES = sizeof scales / sizeof *scales };
 
@@ -114,12 +115,31 @@ static void test_scale_full_has_published_settings(void **state)
                           "mixer.place=attn --epochs 7 --seed 1");
 }
 
+/* ConvNeXt is of the authors' code of 2024, and its layer is that of each data set. */
+static void test_convnext_has_settings_of_2024(void **state)
+{
+    (void)state;
+    TOOL("reproduce", "convnext", "--out", "DIR", "--dry-run", "--seeds", "1");
+    assert_done();
+    assert_int_equal(count_of(tool.out, "ssm2d train"), 10);
+    assert_says(tool.out, "--data cifar100:FOLDER --model convnext-small --mixer conv --recipe "
+                          "small --seed 0");
+    assert_says(tool.out, "--data tiny-imagenet:FOLDER --model convnext-small --mixer ssm2d "
+                          "--recipe small --set mixer.directions=2 --set mixer.trunc_rows=13 --set "
+                          "mixer.trunc_cols=13 --seed 0");
+    assert_says(tool.out, "--data tiny-imagenet:FOLDER --model convnext-small --mixer ssm2d "
+                          "--recipe small --set mixer.values=cartesian --set mixer.directions=2 "
+                          "--set mixer.trunc_rows=7 --set mixer.trunc_cols=7 --seed 0");
+    assert_says(tool.out, "--model convnext-small --mixer none");
+    assert_says(tool.out, "--model convnext-small --mixer s4nd");
+}
+
 /* A run that several tables have goes by one name, so that it is trained once. */
 static void test_tables_share_equal_runs(void **state)
 {
     (void)state;
     shell("for s in full small tiny; do for t in table1 table2 table3 table4 table5 figure3 "
-          "receptive-field ablations; do $SSM2D reproduce $t --scale $s --seeds 1 --out D "
+          "receptive-field ablations convnext; do $SSM2D reproduce $t --scale $s --seeds 1 --out D "
           "--dry-run; done | sed -n 's/^# ssm2d train/ssm2d train/; /^ssm2d train/p' | while read "
           "-r line; do "
           "printf '%s ' $(printf '%s\n' ${line%% --out *} | sort); echo \"${line##* --out }\"; "
@@ -364,6 +384,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_dry_run_keeps_threads, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_scale_full_has_published_settings, setup,
                                         folder_teardown),
+        cmocka_unit_test_setup_teardown(test_convnext_has_settings_of_2024, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_dry_run_comments_out_missing_data, setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(test_tables_share_equal_runs, setup, folder_teardown),

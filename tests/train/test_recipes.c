@@ -48,9 +48,10 @@ static const char *value_of(const train_settings *s, const char *key)
 static void test_every_recipe_line_has_an_effect(void **state)
 {
     (void)state;
-    static const char *const models[] = {"vit-mini", "vit", "deit-t", "swin-t", "mega-t"};
+    static const char *const models[] = {"vit-mini", "vit",    "deit-t",
+                                         "swin-t",   "mega-t", "convnext-small"};
     for (int i = 0; recipe_at(i); i++)
-        for (int k = 0; k < 10; k++) {
+        for (int k = 0; k < 12; k++) {
             const recipe *r = recipe_at(i);
             const train_settings s =
                 recipe_settings(r->name, models[k / 2], k % 2 ? "ssm2d" : "none");
@@ -83,7 +84,13 @@ static void test_conditions_choose_by_model_and_mixer(void **state)
     assert_string_equal(value_of(&s, "drop_path"), "0.1");
     s = recipe_settings("small", "mega", "ssm2d");
     assert_string_equal(value_of(&s, "drop_path"), "0");
+    s = recipe_settings("small", "convnext-small", "ssm2d");
+    assert_string_equal(value_of(&s, "drop_path"), "0.1");
+    assert_string_equal(value_of(&s, "decay"), "0.1");
+    assert_true(s.options.batch == 128 && train_epochs(&s.options) == 100);
+    assert_true(train_learning_rates(&s.options).peak == 0.001);
     s = recipe_settings("small", "vit", "ssm2d");
+    assert_string_equal(value_of(&s, "decay"), "0.05");
     assert_string_equal(value_of(&s, "drop_path"), "0.2");
     assert_string_equal(value_of(&s, "drop_path_ramp"), "false");
     train_settings tiny_imagenet = s; /* by its name; a folder is recognised by its files */

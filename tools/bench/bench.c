@@ -336,8 +336,9 @@ static const command command_layer_part = {
     NULL};
 
 static const command *const parts[] = {
-    &command_layer_part, &command_bench_linear, &command_bench_train, &command_bench_infer,
-    &command_bench_data, &command_bench_scale,  &command_bench_guard, NULL};
+    &command_layer_part,  &command_bench_conv,  &command_bench_linear,
+    &command_bench_train, &command_bench_infer, &command_bench_data,
+    &command_bench_scale, &command_bench_guard, NULL};
 
 const command command_bench = {
     "bench",

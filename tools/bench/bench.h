@@ -7,7 +7,7 @@
 
 /* parts of `ssm2d bench` */
 extern const command command_bench_linear, command_bench_train, command_bench_infer,
-    command_bench_data, command_bench_scale, command_bench_guard;
+    command_bench_data, command_bench_scale, command_bench_guard, command_bench_conv;
 
 typedef void (*bench_work)(void *arg);
 

@@ -5,12 +5,12 @@
 
 extern const experiment experiment_table1, experiment_table2, experiment_table3, experiment_table4,
     experiment_table5, experiment_figure2, experiment_figure3, experiment_receptive_field,
-    experiment_ablations;
+    experiment_ablations, experiment_convnext;
 
 static const experiment *const all[] = {
-    &experiment_table1,  &experiment_table2,          &experiment_table3,
-    &experiment_table4,  &experiment_table5,          &experiment_figure2,
-    &experiment_figure3, &experiment_receptive_field, &experiment_ablations};
+    &experiment_table1,    &experiment_table2,  &experiment_table3,  &experiment_table4,
+    &experiment_table5,    &experiment_figure2, &experiment_figure3, &experiment_receptive_field,
+    &experiment_ablations, &experiment_convnext};
 enum { COUNT = sizeof all / sizeof *all };
 
 const experiment *experiment_at(int i) { return i >= 0 && i < COUNT ? all[i] : NULL; }

@@ -24,8 +24,8 @@ static const option options[] = {
              "model and mixer"},
     {0}};
 
-/* The rows for a model that is not in the paper: mixers, and their settings; EMA for models that
- * have it unless told otherwise. */
+/* The rows for a model that is not in the paper: mixers, and their settings; EMA and the
+ * convolution for models that have them unless told otherwise. */
 static const paper_count rows_with_ema[] = {{.mixer = "none", .settings = ""},
                                             {.mixer = "ema", .settings = ""},
                                             {.mixer = "ssm2d", .settings = ""},
@@ -35,6 +35,14 @@ static const paper_count our_rows[] = {{.mixer = "none", .settings = ""},
                                        {.mixer = "ssm2d", .settings = ""},
                                        {.mixer = "ssm2d", .settings = "values=polar"},
                                        {0}};
+
+static const paper_count rows_with_conv[] = {
+    {.mixer = "none", .settings = ""},
+    {.mixer = "conv", .settings = ""},
+    {.mixer = "s4nd", .settings = ""},
+    {.mixer = "ssm2d", .settings = ""},
+    {.mixer = "ssm2d", .settings = "values=cartesian directions=2"},
+    {0}};
 
 /* One row of the table: a model with a mixer. */
 typedef struct row {
@@ -193,6 +201,7 @@ static const paper_count *rows_of(const model *m)
 {
     const paper_model *counted = paper_model_find(m->name);
     if (counted) return counted->counts;
+    if (model_default_mixer(m) == &layer_conv) return rows_with_conv;
     return model_default_mixer(m) == &layer_ema ? rows_with_ema : our_rows;
 }
 

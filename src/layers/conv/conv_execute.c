@@ -69,12 +69,33 @@ static size_t weight_at(const conv_layer_plan *p, int d, int o)
     return row_major(r - d, side, r - o);
 }
 
-/* Index of the same kernel element of channel h in the layout of src/conv. */
-static size_t kernel_at(const conv_layer_plan *p, int h, int d, int o)
+/* Weights and kernels: those of a layer into the layout of the convolution, or back. */
+typedef struct kernel_job {
+    const conv_layer_plan *plan;
+    const real *weight; /* NULL: dweight += k2 */
+    real *dweight, *k2;
+} kernel_job;
+
+/* One vector of channels. */
+static void move_kernel(void *arg, size_t vector, int worker)
 {
+    (void)worker;
+    const kernel_job *t = arg;
+    const conv_layer_plan *p = t->plan;
     const two_sided *k = conv_plan_layout(p->conv);
-    return (size_t)(h / k->lanes) * two_sided_size(k) + (size_t)two_sided_at(k, d, o)
-           + (size_t)(h % k->lanes);
+    const size_t taps = (size_t)p->config.kernel * (size_t)p->config.kernel,
+                 lanes = (size_t)k->lanes, first = vector * lanes,
+                 channels = min_size(lanes, (size_t)p->base.channels - first);
+    real *k2 = t->k2 + vector * two_sided_size(k);
+    for (int d = 1 - p->trunc_rows; d < p->trunc_rows; d++)
+        for (int o = 1 - p->trunc_cols; o < p->trunc_cols; o++) {
+            const size_t at = first * taps + weight_at(p, d, o);
+            real *tap = k2 + two_sided_at(k, d, o);
+            if (t->weight)
+                for (size_t h = 0; h < channels; h++) tap[h] = t->weight[at + h * taps];
+            else
+                for (size_t h = 0; h < channels; h++) t->dweight[at + h * taps] += tap[h];
+        }
 }
 
 static void prepare(const ssm2d_plan *base, ssm2d_workspace *ws, const void *params)
@@ -82,14 +103,11 @@ static void prepare(const ssm2d_plan *base, ssm2d_workspace *ws, const void *par
     const conv_layer_plan *p = own(base);
     const size_t taps = (size_t)p->config.kernel * (size_t)p->config.kernel;
     const real *weight = params, *bias = weight + taps * (size_t)base->channels;
-    real *k2 = REGION_AT(real, ws, p->k2);
-    for (int h = 0; h < base->channels; h++)
-        for (int d = 1 - p->trunc_rows; d < p->trunc_rows; d++)
-            for (int o = 1 - p->trunc_cols; o < p->trunc_cols; o++)
-                k2[kernel_at(p, h, d, o)] = weight[(size_t)h * taps + weight_at(p, d, o)];
+    kernel_job t = {.plan = p, .weight = weight, .k2 = REGION_AT(real, ws, p->k2)};
+    pool_run(base->context->pool, (size_t)base->vectors, move_kernel, &t);
     if (p->config.bias)
         memcpy(REGION_AT(real, ws, p->bias), bias, (size_t)base->channels * sizeof(real));
-    conv_prepare(p->conv, REGION_AT(void, ws, p->memory), k2);
+    conv_prepare(p->conv, REGION_AT(void, ws, p->memory), t.k2);
 }
 
 static void apply(const ssm2d_plan *base, ssm2d_workspace *ws, const void *u, void *y)
@@ -134,10 +152,8 @@ static void backward(const ssm2d_plan *base, ssm2d_workspace *ws, const void *pa
     conv_backward(p->conv, REGION_AT(void, ws, p->memory), REGION_AT(real, ws, p->k2), u, dy, du,
                   dparams ? dk2 : NULL);
     if (!dparams) return;
-    for (int h = 0; h < base->channels; h++)
-        for (int d = 1 - p->trunc_rows; d < p->trunc_rows; d++)
-            for (int o = 1 - p->trunc_cols; o < p->trunc_cols; o++)
-                dweight[(size_t)h * taps + weight_at(p, d, o)] += dk2[kernel_at(p, h, d, o)];
+    kernel_job moved = {.plan = p, .dweight = dweight, .k2 = dk2};
+    pool_run(base->context->pool, (size_t)base->vectors, move_kernel, &moved);
     if (!p->config.bias) return;
     sum_job t = {p, dy, REGION_AT(real, ws, p->sums)};
     pool_run(base->context->pool, PARTS, sum_part, &t);

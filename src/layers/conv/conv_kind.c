@@ -61,6 +61,8 @@ static void picture(const void *config, const float *kernels, const size_t *shap
         }
 }
 
+static const layer_convolution convolution = {.bias = "bias"};
+
 const layer_kind layer_conv = {.name = "conv",
                                .help = "depthwise convolution, as in ConvNeXt",
                                .config_size = sizeof(conv_config),
@@ -72,4 +74,5 @@ const layer_kind layer_conv = {.name = "conv",
                                .begin = begin,
                                .functions = {&conv_functions_f32, &conv_functions_f64},
                                .pictures = pictures,
-                               .picture = picture};
+                               .picture = picture,
+                               .convolution = &convolution};

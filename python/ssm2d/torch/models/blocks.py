@@ -132,7 +132,7 @@ preprocess: callable, an image of any size -> the model's input; None if the nor
 features(images, block): the tokens after this many blocks
 
 Created by load_run, load_model and create_model. The names of parameters are those of the
-safetensors files: timm's for ViT, DeiT and Swin, its authors' for Mega."""
+safetensors files: timm's for ViT, DeiT, Swin and ConvNeXt, its authors' for Mega."""
 
     def __init__(self, config: dict):
         super().__init__()

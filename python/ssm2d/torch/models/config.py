@@ -186,7 +186,8 @@ def finish(where, config: dict) -> dict:
     if rows % patch or cols % patch:
         raise ValueError(f"{where}: \"patch\" is {patch}: images of {rows} x {cols} cannot be cut "
                          "into such patches")
-    {"vit": _check_vit, "swin": _check_swin, "mega": _check_mega}[family](where, config)
+    {"vit": _check_vit, "swin": _check_swin, "mega": _check_mega,
+     "convnext": _check_convnext}[family](where, config)
     return config
 
 
@@ -194,10 +195,12 @@ def _fill(family: str, config: dict) -> None:
     if not config["patch"]:  # the paper's models have as many patches at 32 as at 64 pixels
         large = min(config["image"]) >= 64
         config["patch"] = (4 if large else 2) if family == "swin" else 8 if large else 4
-    if family == "swin":
+    if isinstance(config["depth"], list):
         for key in ("dim", "heads"):  # a single value is doubled from stage to stage
+            if key not in config:
+                continue
             numbers = config[key]
-            maximum = TABLE["families"]["swin"][key]["maximum"]
+            maximum = TABLE["families"][family][key]["maximum"]
             while len(config[key]) == 1 < len(config["depth"]) > len(numbers) \
                     and 2 * numbers[-1] <= maximum:
                 numbers = [*numbers, 2 * numbers[-1]]
@@ -227,6 +230,23 @@ def _check_swin(where, config: dict) -> None:
                              f"{2 * before}, twice that of the stage before")
     for dim, count in zip(dims, heads):
         _check_width(where, config, dim, count)
+
+
+def _check_convnext(where, config: dict) -> None:
+    dims, depths, mixer = config["dim"], config["depth"], config["mixer"]
+    if len(dims) != len(depths):
+        raise ValueError(f"{where}: \"depth\" has {len(depths)} stages and \"dim\" {len(dims)}: "
+                         "give each one number for each stage")
+    if mixer is not None and mixer["place"] != "attn":
+        raise ValueError(f"{where}: \"mixer.place\" is not attn: a ConvNeXt has its mixer in the "
+                         "place of the convolution only; leave it out")
+    for dim in dims:
+        _check_width(where, config, dim, 1)
+    rows, cols = grid(config)
+    halvings = len(depths) - 1
+    if not rows >> halvings or not cols >> halvings:
+        raise ValueError(f"{where}: \"depth\" has {len(depths)} stages: a map of {rows} x {cols} "
+                         f"patches cannot be halved {halvings} times")
 
 
 def tokens(config: dict) -> int:
@@ -263,8 +283,9 @@ def least_numbers(config: dict) -> int:
     """A lower bound of the model's number of parameters: its matrices. A configuration may ask for
     any size, so it is compared with the size of the weights before a model is allocated."""
     family = family_of(config)
-    if family == "swin":
-        return sum(depth * dim * (4 * dim + 2 * int(dim * config["mlp_ratio"]))
+    if family in ("swin", "convnext"):
+        attention = 4 if family == "swin" else 0
+        return sum(depth * dim * (attention * dim + 2 * int(dim * config["mlp_ratio"]))
                    for dim, depth in zip(config["dim"], config["depth"]))
     dim = config["dim"]
     if family == "mega":

@@ -15,13 +15,14 @@ from ...safetensors import save_safetensors
 from ..layer import BACKENDS
 from . import config as configs
 from .blocks import Model
+from .convnext import ConvNeXt
 from .mega import Mega
 from .preprocess import FILTERS, Preprocess
 from .swin import SwinTransformer
 from .vit import VisionTransformer
 from .weights import load_weights, read_weights, weights_of
 
-FAMILIES = {"vit": VisionTransformer, "swin": SwinTransformer, "mega": Mega}
+FAMILIES = {"vit": VisionTransformer, "swin": SwinTransformer, "mega": Mega, "convnext": ConvNeXt}
 WEIGHTS = {"last": "model.safetensors", "best": "best.safetensors"}
 # in the order in which they are written: a folder without train.json has no run
 FILES = ("train.json", "config.json", "data.json", "model.safetensors", "best.safetensors",
