@@ -433,7 +433,7 @@ class BadFolders(Folders):
         for file in ("config.json", "train.json"):  # no memory is taken for what cannot be there
             value = json.loads((run / file).read_text())
             (run / file).write_text(json.dumps({**value, "dim": 16384, "depth": 1024}))
-        with self.assertRaisesRegex(ValueError, r"model.safetensors: has \d+ numbers, but the "
+        with self.assertRaisesRegex(ValueError, r"model.safetensors: has \d+ elements, but the "
                                     r"model has more than \d{12,}: it was made with other"):
             load_run(run)
         (run / "model.safetensors").write_bytes(b"1234567")
