@@ -28,6 +28,10 @@ enum { MODEL_OWN = 512 };
 struct model_config;
 typedef tensor *model_head(graph *g, const struct model_config *c, tensor *tokens);
 
+/* The key of outputs in files, from when there were classes alone: their number in a configuration,
+ * their names in data.json and in exported models. */
+#define OUTPUTS_KEY "classes"
+
 typedef struct model_config {
     const model *model; /* what it began as */
     int image[2];       /* rows and columns in pixels */

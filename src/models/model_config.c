@@ -21,7 +21,8 @@ static const ssm2d_field common_fields[] = {
      SSM2D_KIND_PAIR, PLACE(image), 1, 16384, NULL, NULL, NULL},
     {"channels", "channels of an image: 3, or 1 for grey", SSM2D_KIND_INT, PLACE(channels), 1, 512,
      NULL, NULL, NULL},
-    {"classes", "number of classes", SSM2D_KIND_INT, PLACE(outputs), 1, 1 << 20, NULL, NULL, NULL},
+    {OUTPUTS_KEY, "number of classes", SSM2D_KIND_INT, PLACE(outputs), 1, 1 << 20, NULL, NULL,
+     NULL},
     {0}};
 
 const ssm2d_field *model_common_fields(void) { return common_fields; }
@@ -277,9 +278,8 @@ ssm2d_status model_config_write(const ssm2d_context *context, const char *path,
 {
     cJSON *root = model_config_to_json(config);
     char *text = root ? cJSON_Print(root) : NULL;
-    ssm2d_status status =
-        text ? file_write_text(context, path, text, error)
-             : fail(error, SSM2D_ERROR_MEMORY, "no memory to write a configuration");
+    ssm2d_status status = text ? file_write_text(context, path, text, error)
+                               : fail_memory(error, "writing a configuration");
     cJSON_free(text);
     cJSON_Delete(root);
     return status;

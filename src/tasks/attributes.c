@@ -11,7 +11,7 @@ static int suits(const dataset_info *data) { return data->labels == LABEL_BINARY
 
 static task_outputs outputs_of(const dataset_info *data)
 {
-    return (task_outputs){data->classes, data->class_names, data->class_ids};
+    return (task_outputs){data->label_count, data->label_names, data->label_ids};
 }
 
 static void make_target(const target_format *f, target_image *image, float *target)

@@ -101,7 +101,7 @@ ssm2d_status eval_report_json(const eval_report *r, ssm2d_error *error)
     if (text) puts(text);
     cJSON_free(text);
     cJSON_Delete(root);
-    return text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for the result");
+    return text ? SSM2D_OK : fail_memory(error, "result");
 }
 
 ssm2d_status eval_report_confusion(const ssm2d_context *context, const eval_report *r,

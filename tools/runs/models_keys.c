@@ -186,5 +186,5 @@ ssm2d_status models_keys_json(ssm2d_error *error)
     if (text) puts(text);
     cJSON_free(text);
     cJSON_Delete(root);
-    return text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a table");
+    return text ? SSM2D_OK : fail_memory(error, "table");
 }
