@@ -124,8 +124,6 @@ ssm2d_status model_config_read(const ssm2d_context *context, const char *path, m
 /* To be freed with cJSON_Delete; NULL if out of memory. Read again it gives the same
  * configuration. */
 cJSON *model_config_to_json(const model_config *config);
-ssm2d_status model_config_write(const ssm2d_context *context, const char *path,
-                                const model_config *config, ssm2d_error *error);
 /* Fills in what follows from the rest (the patch of `vit`) and checks that all of it fits
  * together. A builder needs this before. */
 ssm2d_status model_config_finish(model_config *config, ssm2d_error *error);

@@ -3,7 +3,6 @@
 #include "core/status.h"
 #include "core/suggest.h"
 #include "io/field_json.h"
-#include "io/file.h"
 #include "io/json.h"
 #include "io/text.h"
 #include "models/model.h"
@@ -271,18 +270,6 @@ cJSON *model_config_to_json(const model_config *c)
     cJSON_Delete(mixer_object);
     cJSON_Delete(root);
     return NULL;
-}
-
-ssm2d_status model_config_write(const ssm2d_context *context, const char *path,
-                                const model_config *config, ssm2d_error *error)
-{
-    cJSON *root = model_config_to_json(config);
-    char *text = root ? cJSON_Print(root) : NULL;
-    ssm2d_status status = text ? file_write_text(context, path, text, error)
-                               : fail_memory(error, "writing a configuration");
-    cJSON_free(text);
-    cJSON_Delete(root);
-    return status;
 }
 
 int model_config_same(const model_config *a, const model_config *b)

@@ -10,6 +10,7 @@
 #include "tasks/task.h"
 #include "tools/ignored.h"
 #include "tools/progress.h"
+#include "tools/written.h"
 
 #include <stdio.h>
 
@@ -157,13 +158,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     for (int split = 0; split <= DATASET_TEST && !status; split++)
         if (splits & 1 << split)
             status = check_split(context, o, (dataset_split)split, root, &bad, error);
-    char *text = !status && root ? cJSON_Print(root) : NULL;
-    if (text)
-        puts(text);
-    else if (!status && root)
-        status = fail_memory(error, "printing the result");
-    cJSON_free(text);
-    cJSON_Delete(root);
+    if (!status && root)
+        status = result_print(root, 1, JSON_INDENTED, error);
+    else
+        cJSON_Delete(root);
     if (!status && bad)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%zu image%s cannot be read", bad,
                     bad == 1 ? "" : "s");

@@ -6,7 +6,7 @@
  *     mean over h of K_h = sum over r, groups g of (uses_g / H) * K_g
  *
  * A layer divides C by the square root of d_state, which is multiplied out again. */
-#include "filter_run.h"
+#include "filter.h"
 
 #include "core/arith.h"
 #include "core/context.h"

@@ -6,7 +6,7 @@
  * which is the recursion of norm `none` with a1 = a2 = s*f, a3 = a4 = s*(1-f), b1 = b2 = 1/2. Its
  * sum is 1/(1-s), so that c1 = c2 = mix*(1-s) and D = 1-mix give a layer whose weights are positive
  * and add up to 1. */
-#include "filter_trail.h"
+#include "filter.h"
 
 #include "core/context.h"
 #include "core/status.h"

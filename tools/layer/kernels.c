@@ -6,8 +6,6 @@
 #include "draw/canvas.h"
 #include "draw/heatmap.h"
 #include "kernels.h"
-#include "kernels_field.h"
-#include "kernels_run.h"
 #include "layers/ssm2d/ssm2d_config.h"
 #include "layer_setup.h"
 #include "tools/command.h"

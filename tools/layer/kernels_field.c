@@ -1,4 +1,4 @@
-#include "kernels_field.h"
+#include "kernels.h"
 
 #include "core/context.h"
 #include "core/status.h"

@@ -1,4 +1,4 @@
-#include "kernels_run.h"
+#include "kernels.h"
 
 #include "core/arith.h"
 #include "core/context.h"

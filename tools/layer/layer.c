@@ -4,7 +4,7 @@
 #include "core/status.h"
 #include "io/file.h"
 #include "io/text.h"
-#include "layer_dkernel.h"
+#include "layer_case.h"
 #include "tools/command.h"
 #include "tools/written.h"
 

@@ -9,7 +9,7 @@
 #include "core/status.h"
 #include "io/text.h"
 #include "layers/ssm2d/ssm2d_config.h"
-#include "layer_dkernel.h"
+#include "layer_case.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "run_weights.h"
 #include "tools/command.h"
 #include "tools/ignored.h"
+#include "tools/written.h"
 #include "train/run_folder.h"
 
 #include <math.h>
@@ -121,11 +122,7 @@ static ssm2d_status print_json(const job *j, const char *path, const task_predic
     if (file) text_make_utf8(file->valuestring); /* JSON has no other bytes */
     const int good = file && cJSON_AddStringToObject(root, "weights", j->weights)
                      && j->m.data.task->to_json(p, root);
-    char *text = good ? cJSON_PrintUnformatted(root) : NULL;
-    if (text) puts(text);
-    cJSON_free(text);
-    cJSON_Delete(root);
-    return text ? SSM2D_OK : fail_memory(error, "result");
+    return result_print(root, good, JSON_ONE_LINE, error);
 }
 
 /* found: in a folder, where a pipe is not waited for. */
