@@ -11,7 +11,8 @@ typedef struct canvas canvas;
 
 /* Refuses a path whose extension is not .png, .svg or .pdf. */
 ssm2d_status canvas_check(const char *path, ssm2d_error *error);
-/* Starts a white page, which the caller ends with canvas_finish. width and height are in points; a PNG has two pixels per point. */
+/* Starts a white page, which the caller ends with canvas_finish. width and height are in points; a
+ * PNG has two pixels per point. */
 ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double width,
                          double height, canvas **out, ssm2d_error *error);
 cairo_t *canvas_cairo(canvas *c); /* belongs to the canvas */

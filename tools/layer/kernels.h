@@ -1,5 +1,5 @@
-/* kernels - the pictures of `ssm2d kernels`: Figure 2 of the paper, the kernels that a trained model
- * has learned, and the effective receptive fields of trained models. */
+/* kernels - the pictures of `ssm2d kernels`: Figure 2 of the paper, the kernels that a trained
+ * model has learned, and the effective receptive fields of trained models. */
 #ifndef SSM2D_TOOLS_KERNELS_H
 #define SSM2D_TOOLS_KERNELS_H
 
