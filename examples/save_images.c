@@ -25,7 +25,7 @@ static ssm2d_status save(ssm2d_context *context, const dataset *data, resize *to
     image_writer *writer;
     const dataset_info *about = dataset_about(data);
     name_file(path, sizeof path, folder, i,
-              about->labels == LABEL_CLASS ? about->class_names[dataset_label(data, i)] : "image");
+              about->labels == LABEL_CLASS ? about->label_names[dataset_label(data, i)] : "image");
     ssm2d_status status = dataset_fetch(data, i, to, pixels, error);
     if (!status) status = image_create(context, path, info, &writer, error);
     if (status) return status;

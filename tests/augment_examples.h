@@ -1,5 +1,5 @@
 /* augment_examples - an augmentation for each stage, simple enough to be repeated by a test, to be
- * registered with augmentation_register. */
+ * set as augmentation_extra. */
 #ifndef SSM2D_TESTS_AUGMENT_EXAMPLES_H
 #define SSM2D_TESTS_AUGMENT_EXAMPLES_H
 
@@ -161,14 +161,8 @@ static const augmentation example_mix = {
     .run.batch = mix_run,
 };
 
-static inline ssm2d_status register_examples(ssm2d_error *why)
-{
-    static const augmentation *const all[] = {&example_mix, &example_noise, &example_mark,
-                                              &example_half}; /* not in the order of stages */
-    ssm2d_status status = SSM2D_OK;
-    for (size_t i = 0; i < sizeof all / sizeof *all && !status; i++)
-        status = augmentation_register(all[i], why);
-    return status;
-}
+static const augmentation *const augment_examples[] = {&example_mix, &example_noise, &example_mark,
+                                                       &example_half,
+                                                       NULL}; /* not in the order of stages */
 
 #endif

@@ -1,5 +1,5 @@
-/* binary_data - a data set with binary labels, to be registered with dataset_register: grey images
- * of 8 x 8 with noise, each of whose four corners is bright or not. */
+/* binary_data - a data set with binary labels, to be set as dataset_extra: grey images of 8 x 8
+ * with noise, each of whose four corners is bright or not. */
 #ifndef SSM2D_TESTS_BINARY_DATA_H
 #define SSM2D_TESTS_BINARY_DATA_H
 
@@ -24,7 +24,7 @@ static ssm2d_status corners_open(dataset *d, const char *place, dataset_split sp
                              .rows = CORNERS_SIDE,
                              .cols = CORNERS_SIDE,
                              .norm = {{.5f, .5f, .5f}, {.5f, .5f, .5f}}};
-    return dataset_name_classes(d, CORNERS, corner_names, why);
+    return dataset_name_labels(d, CORNERS, corner_names, why);
 }
 
 /* The random numbers of an image: first its attributes, then its noise. */
@@ -69,5 +69,6 @@ static const dataset_impl dataset_corners = {
     .attributes = corners_attributes,
     .close = corners_close,
 };
+static const dataset_impl *const corners_only[] = {&dataset_corners, NULL};
 
 #endif

@@ -176,7 +176,7 @@ static void draws_these_numbers(void **state)
     assert_true(rng_next(&other) == 0xbfd9d47de1c91fadu);
 }
 
-/* Every augmentation of the table: as augmentation_register would ask of it. */
+/* Names, purposes of random numbers and fields are unique, and there is space for all options. */
 static void the_table_is_sound(void **state)
 {
     (void)state;

@@ -38,8 +38,8 @@ static void check_idx(const char *where)
         dataset *d = open_data(where, split ? DATASET_TEST : DATASET_TRAIN);
         const dataset_info *info = dataset_about(d);
         assert_int_equal(info->count, split ? 2 : 6);
-        assert_int_equal(info->classes, 5);
-        assert_string_equal(info->class_names[4], "4");
+        assert_int_equal(info->label_count, 5);
+        assert_string_equal(info->label_names[4], "4");
         assert_int_equal(info->channels, 1);
         assert_int_equal(info->rows, 3);
         assert_int_equal(info->cols, 4);
@@ -170,9 +170,9 @@ static void fashion_mnist_has_published_content(void **state)
     dataset *d = open_data("fashion-mnist", DATASET_TRAIN);
     const dataset_info *info = dataset_about(d);
     assert_int_equal(info->count, 60000);
-    assert_int_equal(info->classes, 10);
+    assert_int_equal(info->label_count, 10);
     assert_int_equal(info->rows * info->cols, 784);
-    assert_string_equal(info->class_names[9], "Ankle boot");
+    assert_string_equal(info->label_names[9], "Ankle boot");
     for (size_t i = 0; i < 10; i++) assert_int_equal(dataset_label(d, i), first[i]);
     resize *to;
     double sum = 0, squares = 0;
@@ -192,7 +192,7 @@ static void fashion_mnist_has_published_content(void **state)
     dataset_close(d);
     d = open_data("fashion-mnist", DATASET_TEST);
     assert_int_equal(dataset_about(d)->count, 10000);
-    assert_int_equal(dataset_about(d)->classes, 10);
+    assert_int_equal(dataset_about(d)->label_count, 10);
     dataset_close(d);
 }
 
@@ -205,8 +205,8 @@ static void fashion_mnist_from_elsewhere(void **state)
     assert_line("holds no idx files");
     put_idx("-idx", 0);
     dataset *d = open_data(where, DATASET_TRAIN);
-    assert_int_equal(dataset_about(d)->classes, 10);
-    assert_string_equal(dataset_about(d)->class_names[1], "Trouser");
+    assert_int_equal(dataset_about(d)->label_count, 10);
+    assert_string_equal(dataset_about(d)->label_names[1], "Trouser");
     dataset_close(d);
     uint8_t bytes[64], many[] = {0, 1, 2, 3, 4, 10};
     io_put("train-labels-idx1-ubyte", bytes, make_idx(bytes, 1, train_sizes, many));
@@ -257,8 +257,8 @@ static void check_cifar(const char *where, size_t train, size_t test, int classe
         dataset *d = open_data(where, split ? DATASET_TEST : DATASET_TRAIN);
         const dataset_info *info = dataset_about(d);
         assert_int_equal(info->count, split ? test : train);
-        assert_int_equal(info->classes, classes);
-        assert_string_equal(info->class_names[3], name3);
+        assert_int_equal(info->label_count, classes);
+        assert_string_equal(info->label_names[3], name3);
         assert_int_equal(info->channels, 3);
         assert_int_equal(info->rows, 32);
         assert_int_equal(info->cols, 32);
@@ -304,7 +304,7 @@ static void reads_lra_image(void **state)
     const dataset_info *info = dataset_about(d);
     assert_int_equal(info->count, 2);
     assert_int_equal(info->channels, 1);
-    assert_int_equal(info->classes, 10);
+    assert_int_equal(info->label_count, 10);
     assert_true(fabs((double)info->norm.mean[0] - .48) < 1e-7);
     assert_true(fabs((double)info->norm.std[2] - .24) < 1e-7);
     for (size_t i = 0; i < 2; i++) {
@@ -330,8 +330,8 @@ static void reads_mnist(void **state)
     snprintf(where, sizeof where, "mnist:%s", folder);
     put_idx("-idx", 0);
     dataset *d = open_data(where, DATASET_TRAIN);
-    assert_int_equal(dataset_about(d)->classes, 10);
-    assert_string_equal(dataset_about(d)->class_names[9], "9");
+    assert_int_equal(dataset_about(d)->label_count, 10);
+    assert_string_equal(dataset_about(d)->label_names[9], "9");
     assert_true(fabs((double)dataset_about(d)->norm.mean[0] - .1307) < 1e-7);
     dataset_close(d);
     uint8_t bytes[64], many[] = {0, 1, 2, 3, 4, 10};

@@ -66,10 +66,10 @@ static void finds_classes_and_images(void **state)
         dataset *d = open_data(turn ? folder : where, DATASET_TRAIN);
         const dataset_info *info = dataset_about(d);
         assert_int_equal(info->count, 5);
-        assert_int_equal(info->classes, 3);
-        assert_string_equal(info->class_names[0], "ant hill");
-        assert_string_equal(info->class_names[1], "cat");
-        assert_string_equal(info->class_names[2], "dog");
+        assert_int_equal(info->label_count, 3);
+        assert_string_equal(info->label_names[0], "ant hill");
+        assert_string_equal(info->label_names[1], "cat");
+        assert_string_equal(info->label_names[2], "dog");
         assert_int_equal(info->channels, 3);
         assert_int_equal(info->rows, 0);
         assert_int_equal(info->cols, 0);
@@ -89,7 +89,7 @@ static void finds_classes_and_images(void **state)
     /* with the class indices of training */
     dataset *d = open_data(folder, DATASET_TEST);
     assert_int_equal(dataset_about(d)->count, 2);
-    assert_int_equal(dataset_about(d)->classes, 3);
+    assert_int_equal(dataset_about(d)->label_count, 3);
     assert_int_equal(dataset_label(d, 0), 0);
     assert_int_equal(dataset_label(d, 1), 2);
     dataset_close(d);
@@ -157,7 +157,7 @@ static void reads_flat_folders(void **state)
     assert_int_equal(splits, DATASET_HAS(TRAIN));
     dataset *d = open_data(folder, DATASET_TRAIN);
     assert_int_equal(dataset_about(d)->count, 3);
-    assert_int_equal(dataset_about(d)->classes, 2);
+    assert_int_equal(dataset_about(d)->label_count, 2);
     assert_int_equal(dataset_label(d, 2), 1);
     assert_int_equal(dataset_about(d)->ignored, 1);
     dataset_close(d);

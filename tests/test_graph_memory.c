@@ -181,7 +181,7 @@ static int build_all(long fail_at)
     if (!failed) assert_int_equal(status, SSM2D_OK);
     if (!failed) return 1;
     assert_int_equal(status, SSM2D_ERROR_MEMORY);
-    says(&error, "memory", "");
+    says(&error, "out of memory: ", "");
     return 0;
 }
 

@@ -47,8 +47,8 @@ static void reads_tiny_imagenet(void **state)
         dataset *d = open_data(folder, split ? DATASET_TEST : DATASET_TRAIN);
         const dataset_info *info = dataset_about(d);
         assert_int_equal(info->count, 3);
-        assert_int_equal(info->classes, 2);
-        assert_string_equal(info->class_names[0], "n01");
+        assert_int_equal(info->label_count, 2);
+        assert_string_equal(info->label_names[0], "n01");
         assert_int_equal(info->rows, 64);
         assert_true(info->names && info->ignored == 0);
         assert_true(info->norm.mean[0] > .4801f && info->norm.mean[0] < .4803f);
@@ -71,8 +71,8 @@ static void names_tiny_imagenet(void **state)
     put_png("train/n03/images/n03_0.JPEG", 31);
     put_text("words.txt", "n01\tcaf\xe9\n"); /* not UTF-8 */
     dataset *d = open_data(folder, DATASET_TRAIN);
-    assert_string_equal(dataset_about(d)->class_names[1], "caf?");
-    assert_string_equal(dataset_about(d)->class_ids[1], "n01");
+    assert_string_equal(dataset_about(d)->label_names[1], "caf?");
+    assert_string_equal(dataset_about(d)->label_ids[1], "n01");
     dataset_close(d);
     put_text("words.txt",
              "n99\tplant, flora\nn02\tcrane\r\nn00\tcrane, Grus\nn01\tbull frog\tmore\n"
@@ -82,15 +82,15 @@ static void names_tiny_imagenet(void **state)
     static const char *const names[] = {"crane (n00)", "bull frog", "crane (n02)", "n03"};
     static const char *const ids[] = {"n00", "n01", "n02", "n03"};
     char path[256];
-    assert_int_equal(info->classes, 4);
+    assert_int_equal(info->label_count, 4);
     for (int i = 0; i < 4; i++) {
-        assert_string_equal(info->class_names[i], names[i]);
-        assert_string_equal(info->class_ids[i], ids[i]);
+        assert_string_equal(info->label_names[i], names[i]);
+        assert_string_equal(info->label_ids[i], ids[i]);
     }
     assert_true(dataset_file(d, 1, path, sizeof path) && strstr(path, "train/n01/images/n01_0"));
     dataset_close(d);
     d = open_data(folder, DATASET_TEST);
-    assert_string_equal(dataset_about(d)->class_names[1], "bull frog");
+    assert_string_equal(dataset_about(d)->label_names[1], "bull frog");
     assert_int_equal(dataset_label(d, 0), 1);
     dataset_close(d);
     unlink(io_path("words.txt"));
@@ -169,8 +169,8 @@ static void check_celeba(void)
         const dataset_info *info = dataset_about(d);
         assert_int_equal(info->count, faces[split][0]);
         assert_int_equal(info->labels, LABEL_BINARY);
-        assert_int_equal(info->classes, ATTRIBUTES);
-        assert_string_equal(info->class_names[39], "Attribute_39");
+        assert_int_equal(info->label_count, ATTRIBUTES);
+        assert_string_equal(info->label_names[39], "Attribute_39");
         names[split] = info->names;
         for (size_t i = 0; i < info->count; i++) {
             float target[ATTRIBUTES];

@@ -157,14 +157,6 @@ static void gets_fields(void **state)
                      SSM2D_ERROR_ARGUMENT);
     assert_line("\"z\" is null: use");
     assert_int_equal(n, 1);
-    assert_int_equal(json_get_bool("a.json", o, "t", JSON_REQUIRED, &n, &error), SSM2D_OK);
-    assert_int_equal(n, 1);
-    assert_int_equal(json_get_bool("a.json", o, "f", JSON_REQUIRED, &n, &error), SSM2D_OK);
-    assert_int_equal(n, 0);
-    assert_int_equal(json_get_bool("a.json", o, "none", JSON_OPTIONAL, &n, &error), SSM2D_OK);
-    assert_int_equal(json_get_bool("a.json", o, "l", JSON_OPTIONAL, &n, &error),
-                     SSM2D_ERROR_ARGUMENT);
-    assert_line("\"l\" is a list: use true or false");
     assert_int_equal(json_get_string("a.json", o, "none", JSON_OPTIONAL, &s, &error), SSM2D_OK);
     assert_string_equal(s, "before");
     assert_int_equal(json_get_string("a.json", o, "o", JSON_OPTIONAL, &s, &error),

@@ -134,7 +134,7 @@ static void candidates_without_memory_are_passed_over(void **state)
         w = (watcher){.watched = 4096, .reach = SIZE_MAX / 2, .refuses = 1};
         const planned none = plan(context, &s, &o);
         assert_int_equal(none.status, SSM2D_ERROR_MEMORY);
-        says(&none.error, "memory", "");
+        says(&none.error, "out of memory: ", "");
         ssm2d_context_destroy(context);
     }
 }

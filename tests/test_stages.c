@@ -1,4 +1,4 @@
-/* Augmentations that a program registers, one for each stage, on their way through the loader: what
+/* Augmentations of a program of its own, one for each stage, on their way through the loader: what
  * they do, that they do it in order, and that nothing but (seed, epoch, image or batch) decides. */
 #include "data_helpers.h"
 
@@ -26,14 +26,14 @@ static dataset *numbered(void)
 
 static int begin(void **state)
 {
-    augmentation_forget_registered();
-    return data_begin(state) || register_examples(&error) ? -1 : 0;
+    augmentation_extra = augment_examples;
+    return data_begin(state);
 }
 
 static int end(void **state)
 {
     (void)state;
-    augmentation_forget_registered();
+    augmentation_extra = NULL;
     return 0;
 }
 
@@ -348,34 +348,19 @@ static void survives_failing_allocations(void **state)
     dataset_close(shared);
 }
 
-/* ---- registering ----------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
-static void refuses_names_that_are_taken(void **state)
+static void examples_follow_the_table(void **state)
 {
     (void)state;
-    augmentation a = example_mix;
-#define REFUSED(line)                                                                              \
-    assert_int_not_equal(augmentation_register(&a, &error), SSM2D_OK);                             \
-    assert_line(line);                                                                             \
-    a = example_mix
-    REFUSED("augmentation blend: blend is also that of blend");
-    a.name = "other";
-    REFUSED("augmentation other: its purpose of random numbers is also that of blend");
-    a.name = "other";
-    a.purpose = (rng_purpose)2000;
-    REFUSED("augmentation other: blend is also that of blend");
-    a.purpose = RNG_ORDER;
-    REFUSED("its purpose of random numbers is that of the order");
-    a.when = AUGMENT_TRAINING | AUGMENT_EVALUATION;
-    REFUSED("in the BATCH stage only training");
-    a.is_on = NULL;
-    REFUSED("needs is_on and when");
-    a.options_size = MAX_AUGMENT_OPTIONS;
-    REFUSED("no space");
     int count = 0;
     while (augmentation_at(count)) count++;
-    augmentation_forget_registered();
+    assert_ptr_equal(augmentation_at(count - 4), &example_mix);
+    assert_ptr_equal(augmentation_at(count - 1), &example_half);
+    augmentation_extra = NULL;
     assert_null(augmentation_at(count - 4));
+    assert_non_null(augmentation_at(count - 5));
+    assert_null(augmentation_at(-1));
 }
 
 #define STAGE(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -393,7 +378,7 @@ int main(void)
         STAGE(purposes_do_not_interfere),
         STAGE(takes_no_memory_once_created),
         STAGE(survives_failing_allocations),
-        STAGE(refuses_names_that_are_taken),
+        STAGE(examples_follow_the_table),
     };
     return cmocka_run_group_tests_name("stages", tests, io_setup, data_end);
 }

@@ -132,7 +132,7 @@ static ssm2d_status mapped_open(dataset *d, const char *place, dataset_split spl
                              .rows = MAP_ROWS,
                              .cols = MAP_COLS,
                              .norm = {{0, 0, 0}, {1, 1, 1}}};
-    return dataset_name_classes(d, 2, NULL, why);
+    return dataset_name_labels(d, 2, NULL, why);
 }
 
 static ssm2d_status fetch_mapped(size_t i, int is_map, resize *to, uint8_t *pixels,
@@ -182,7 +182,8 @@ static const dataset_impl dataset_mapped = {.name = "mapped",
 
 static dataset *open_mapped(loader_options *o)
 {
-    if (dataset_register(&dataset_mapped, &error)) fail_msg("%s", error.line);
+    static const dataset_impl *const both[] = {&dataset_corners, &dataset_mapped, NULL};
+    dataset_extra = both;
     dataset *d = open_data("mapped", DATASET_TRAIN);
     *o = loader_options_default(d);
     o->batch = 10;
@@ -278,25 +279,23 @@ static void refuses_maps_that_do_not_fit(void **state)
     dataset_close(other);
 }
 
-static void data_sets_are_registered_once(void **state)
+static void data_sets_of_a_test_are_last(void **state)
 {
     (void)state;
     const char *name, *help;
     int count = 0;
-    assert_int_equal(dataset_register(&dataset_corners, &error), SSM2D_ERROR_ARGUMENT);
-    assert_line("data set corners: there is one of that name");
     while (dataset_get(count, &name, &help)) count++;
     assert_true(dataset_get(count - 1, &name, &help));
     assert_string_equal(name, "corners");
-    dataset_forget_registered();
+    dataset_extra = NULL;
     assert_int_equal(try_data("corners", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("corners is no folder");
 }
 
 static int begin(void **state)
 {
-    dataset_forget_registered();
-    return data_begin(state) || dataset_register(&dataset_corners, &error) ? -1 : 0;
+    dataset_extra = corners_only;
+    return data_begin(state);
 }
 
 #define TARGETS(f) cmocka_unit_test_setup(f, begin)
@@ -309,7 +308,7 @@ int main(void)
         TARGETS(counts_what_is_right),
         TARGETS(loads_binary_labels),
         TARGETS(refuses_odd_smoothing),
-        TARGETS(data_sets_are_registered_once),
+        TARGETS(data_sets_of_a_test_are_last),
         TARGETS(maps_move_with_their_images),
         TARGETS(maps_are_resized_without_interpolation),
         TARGETS(refuses_maps_that_do_not_fit),

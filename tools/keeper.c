@@ -199,9 +199,7 @@ ssm2d_status keeper_start(const char *name, const launcher *l, board_ticket **ti
     sigset_t signals, before;
     const pid_t own = getpid();
     *ticket = k.ticket;
-    if (!k.ticket)
-        return fail(error, SSM2D_ERROR_MEMORY, "rank %d: out of memory (shared with its keeper)",
-                    rank);
+    if (!k.ticket) return fail_memory(error, "rank %d: memory shared with its keeper", rank);
     k.ticket->rank = rank;
     fflush(NULL);
     signals_of_interest(&signals);

@@ -1,5 +1,6 @@
 #include "tools/written.h"
 
+#include "core/status.h"
 #include "io/text.h"
 
 #include <stdarg.h>
@@ -20,4 +21,16 @@ void written_print(const char *path, const char *format, ...)
         printf(bytes < 1e5 ? ", %.1f kB" : ", %.1f MB", bytes / (bytes < 1e5 ? 1e3 : 1e6));
     }
     putchar('\n');
+}
+
+ssm2d_status result_print(cJSON *result, int complete, json_layout layout, ssm2d_error *error)
+{
+    char *text = !complete                 ? NULL
+                 : layout == JSON_INDENTED ? cJSON_Print(result)
+                                           : cJSON_PrintUnformatted(result);
+    cJSON_Delete(result);
+    if (!text) return fail_memory(error, "result");
+    puts(text);
+    cJSON_free(text);
+    return SSM2D_OK;
 }

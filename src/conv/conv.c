@@ -35,7 +35,7 @@ ssm2d_status conv_plan_draft(const conv_problem *problem, const char *algorithm,
     void *own = p ? mem_alloc(problem->context, a->own_size) : NULL;
     if (!own) {
         mem_free(problem->context, p);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a plan");
+        return fail_memory(error, "plan");
     }
     p->problem = *problem;
     p->algorithm = a;

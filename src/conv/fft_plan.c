@@ -61,8 +61,7 @@ ssm2d_status fft_plan_tables(conv_plan *p, ssm2d_error *error)
     const size_t column = fft_length_twiddles(&f->column.length) * sizeof(real);
     char *memory = mem_alloc(p->problem.context, row + column + positions);
     if (!memory)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of tables of a plan",
-                    row + column + positions);
+        return fail_memory(error, "%zu bytes of tables of a plan", row + column + positions);
     real *row_twiddles = (real *)(void *)memory;
     real *column_twiddles = (real *)(void *)(memory + row);
     int(*at)[2] = (int(*)[2])(void *)(memory + row + column);

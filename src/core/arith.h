@@ -14,7 +14,7 @@ static inline int div_up(int a, int b) { return a / b + (a % b != 0); }
 static inline size_t div_up_size(size_t a, size_t b) { return a / b + (a % b != 0); }
 
 /* The index of an element of a matrix in memory, row by row; nothing is negative. Products of ints
- * would overflow for large images and many classes. */
+ * would overflow for large images and many labels. */
 static inline size_t row_major(int row, int cols, int col)
 {
     return (size_t)row * (size_t)cols + (size_t)col;

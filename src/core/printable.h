@@ -1,4 +1,4 @@
-/* printable - makes text from outside, such as names of files and classes, safe for terminals and
+/* printable - makes text from outside, such as names of files and labels, safe for terminals and
  * one-line messages. */
 #ifndef SSM2D_CORE_PRINTABLE_H
 #define SSM2D_CORE_PRINTABLE_H

@@ -21,7 +21,7 @@ struct wisdom {
 ssm2d_status wisdom_create(const ssm2d_context *context, wisdom **out, ssm2d_error *error)
 {
     wisdom *w = mem_alloc(context, sizeof *w);
-    if (!w) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a context");
+    if (!w) return fail_memory(error, "context");
     if (pthread_mutex_init(&w->lock, NULL)) {
         mem_free(context, w);
         return fail(error, SSM2D_ERROR_SYSTEM, "a lock could not be made");
@@ -72,7 +72,7 @@ ssm2d_status wisdom_add(const ssm2d_context *context, const char *request, const
     wisdom *w = context->wisdom;
     const size_t length = strlen(request);
     entry *fresh = mem_alloc(context, sizeof *fresh + length + 1);
-    if (!fresh) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a decision of measure");
+    if (!fresh) return fail_memory(error, "decision of measure");
     snprintf(fresh->name, sizeof fresh->name, "%s", name);
     memcpy(fresh->request, request, length + 1);
     pthread_mutex_lock(&w->lock);

@@ -95,8 +95,7 @@ static ssm2d_status create_map(augment *a, ssm2d_error *error)
     ssm2d_status status = check_geometry(a, error);
     if (status) return status;
     a->map_memory = mem_alloc(a->context, 2 * size);
-    if (!a->map_memory)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for maps of %zu x %zu", s->rows, s->cols);
+    if (!a->map_memory) return fail_memory(error, "maps of %zu x %zu", s->rows, s->cols);
     a->map = (pixel_image){.rows = s->rows,
                            .cols = s->cols,
                            .channels = 1,
@@ -123,9 +122,7 @@ static ssm2d_status alloc_buffers(augment *a, ssm2d_error *error)
                && (a->scratch_targets = mem_alloc(a->context, target_bytes))
                && (a->partners = mem_alloc(a->context, s->batch * sizeof *a->partners));
     }
-    if (!good)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for images of %zu x %zu x %d", s->rows,
-                    s->cols, s->channels);
+    if (!good) return fail_memory(error, "images of %zu x %zu x %d", s->rows, s->cols, s->channels);
     a->image = (pixel_image){.rows = s->rows,
                              .cols = s->cols,
                              .channels = s->channels,
@@ -143,7 +140,7 @@ ssm2d_status augment_create(const ssm2d_context *context, const augment_setup *s
     ssm2d_status status = check(setup, error);
     if (status) return status;
     augment *a = mem_alloc(context, sizeof *a);
-    if (!a) return fail(error, SSM2D_ERROR_MEMORY, "no memory to augment images");
+    if (!a) return fail_memory(error, "augmenting images");
     *a = (augment){.context = context, .setup = *setup, .options = *setup->options};
     a->setup.options = &a->options;
     find_active(a);

@@ -12,13 +12,14 @@ static const augmentation *const table[] = {
 enum { TABLE = sizeof table / sizeof *table };
 _Static_assert((int)TABLE <= (int)MAX_AUGMENTATIONS, "raise MAX_AUGMENTATIONS");
 
-static const augmentation *registered[MAX_AUGMENTATIONS];
-static int registered_count;
+const augmentation *const *augmentation_extra;
 
 const augmentation *augmentation_at(int i)
 {
-    if (i < 0 || i >= TABLE + registered_count) return NULL;
-    return i < TABLE ? table[i] : registered[i - TABLE];
+    const augmentation *const *extra = augmentation_extra;
+    if (i < TABLE) return i < 0 ? NULL : table[i];
+    while (extra && *extra && i-- > TABLE) extra++;
+    return extra ? *extra : NULL;
 }
 
 /* ---- where the options of each are ----------------------------------------------------------- */
@@ -95,42 +96,3 @@ ssm2d_status augment_options_check(const augment_options *options, ssm2d_error *
     }
     return status;
 }
-
-/* ---- registering ----------------------------------------------------------------------------- */
-
-/* What a and b both claim; NULL when nothing. */
-static const char *clash(const augmentation *a, const augmentation *b)
-{
-    if (!strcmp(a->name, b->name)) return a->name;
-    if (a->purpose == b->purpose) return "its purpose of random numbers";
-    for (const ssm2d_field *f = a->fields; f->name; f++)
-        if (field_find(b->fields, f->name)) return f->name;
-    return NULL;
-}
-
-ssm2d_status augmentation_register(const augmentation *a, ssm2d_error *error)
-{
-    const int count = TABLE + registered_count;
-    if (count == MAX_AUGMENTATIONS
-        || offset_of(count) + padded(a->options_size) > MAX_AUGMENT_OPTIONS)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "augmentation %s: no space: there are at most %d, with %d bytes of options",
-                    a->name, MAX_AUGMENTATIONS, MAX_AUGMENT_OPTIONS);
-    if (a->purpose == RNG_ORDER)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "augmentation %s: its purpose of random numbers is that of the order", a->name);
-    if (!a->is_on || !a->when || (a->stage == AUGMENT_BATCH && a->when != AUGMENT_TRAINING))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "augmentation %s: needs is_on and when; in the BATCH stage only training",
-                    a->name);
-    for (int i = 0; i < count; i++) {
-        const char *taken = clash(a, augmentation_at(i));
-        if (taken)
-            return fail(error, SSM2D_ERROR_ARGUMENT, "augmentation %s: %s is also that of %s",
-                        a->name, taken, augmentation_at(i)->name);
-    }
-    registered[registered_count++] = a;
-    return SSM2D_OK;
-}
-
-void augmentation_forget_registered(void) { registered_count = 0; }

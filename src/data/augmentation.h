@@ -110,11 +110,8 @@ typedef struct augmentation {
 
 /* The i-th augmentation, from 0; NULL past the last. */
 const augmentation *augmentation_at(int i);
-/* Adds one to the end of the list for this process, as a program or test does that has its own.
- * Before any options are made, and while no other thread reads the list. Refuses names and purposes
- * that are taken, and options for which there is no space left. */
-ssm2d_status augmentation_register(const augmentation *a, ssm2d_error *error);
-/* Forgets what was registered. */
-void augmentation_forget_registered(void);
+/* Augmentations of a test, which follow those of the table; the last element is NULL. NULL: none.
+ * Set it before any options are made, and while no other thread reads the list. */
+extern const augmentation *const *augmentation_extra;
 
 #endif

@@ -133,7 +133,7 @@ static ssm2d_status read_names(dataset *d, reader *r, ssm2d_error *error)
         count++;
     }
     if (count != ATTRIBUTES) return bad_line(r, "does not have the names of 40 attributes", error);
-    return dataset_name_classes(d, count, names, error);
+    return dataset_name_labels(d, count, names, error);
 }
 
 /* The attributes in the rest of a row. */
@@ -208,7 +208,7 @@ static ssm2d_status open_celeba(dataset *d, const char *folder, dataset_split sp
     find(folder, "Anno", "list_attr_celeba.txt", attributes);
     find(folder, "Eval", "list_eval_partition.txt", partition);
     if (!c || !(c->list.root = mem_alloc(d->context, strlen(root) + 1)))
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(folder));
+        return fail_memory(error, "opening %s", text_path(folder));
     strcpy(c->list.root, root);
     ssm2d_status status = read_partition(partition, &parts, error);
     if (!status) status = read_attributes(d, attributes, partition, &parts, split, error);

@@ -90,7 +90,7 @@ static ssm2d_status name_classes(dataset *d, const char *folder, ssm2d_error *er
     size_t size;
     int count = 0;
     if (!dataset_path(path, sizeof path, folder, v->names) || access(path, F_OK))
-        return dataset_name_classes(d, v->classes, v == &ten ? ten_names : NULL, error);
+        return dataset_name_labels(d, v->classes, v == &ten ? ten_names : NULL, error);
     ssm2d_status status = file_read_regular(d->context, path, MAX_NAMES, &text, &size, error);
     if (status) return status;
     for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
@@ -102,7 +102,7 @@ static ssm2d_status name_classes(dataset *d, const char *folder, ssm2d_error *er
             fail(error, SSM2D_ERROR_ARGUMENT, "%s: names %d classes, expected %d, one on each line",
                  text_path(path), count, v->classes);
     else
-        status = dataset_name_classes(d, count, lines, error);
+        status = dataset_name_labels(d, count, lines, error);
     mem_free(d->context, text);
     return status;
 }
@@ -125,9 +125,7 @@ static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split spl
     }
     if (status) return status;
     uint8_t *at = s->blocks[0] = mem_alloc(d->context, count * record);
-    if (!at)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu images",
-                    text_path(folder), count);
+    if (!at) return fail_memory(error, "%s: %zu images", text_path(folder), count);
     s->pixels = at + v->labels;
     s->pixels_stride = s->label_stride = record;
     d->info = (dataset_info){.channels = 3, .rows = SIDE, .cols = SIDE, .norm = v->norm};

@@ -69,9 +69,8 @@ ssm2d_status cifar_png_convert(const ssm2d_context *context, const cifar_png *fr
     atomic_file file = {0};
     const image_read_options how = {.max_pixels = IMAGE_MAX_PIXELS, .regular = 1};
     uint8_t *labels = mem_alloc(context, from->images);
-    ssm2d_status status =
-        labels ? read_labels(context, from, labels, error)
-               : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu labels", from->images);
+    ssm2d_status status = labels ? read_labels(context, from, labels, error)
+                                 : fail_memory(error, "%zu labels", from->images);
     if (!status) status = image_open_with(context, from->picture, &how, &picture, &info, error);
     if (!status && (info.rows != from->images || info.cols != PIXELS || info.channels != 3))
         status = fail(error, SSM2D_ERROR_ARGUMENT,

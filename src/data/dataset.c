@@ -18,14 +18,15 @@ static const dataset_impl *const table[] = {
 enum { TABLE = sizeof table / sizeof *table, MAX_DATASETS = 64 };
 _Static_assert((int)TABLE <= (int)MAX_DATASETS, "raise MAX_DATASETS");
 
-static const dataset_impl *registered[MAX_DATASETS];
-static int registered_count;
+const dataset_impl *const *dataset_extra;
 
 /* The i-th, from 0; NULL past the last. */
 static const dataset_impl *impl_at(int i)
 {
-    if (i < 0 || i >= TABLE + registered_count) return NULL;
-    return i < TABLE ? table[i] : registered[i - TABLE];
+    const dataset_impl *const *extra = dataset_extra;
+    if (i < TABLE) return i < 0 ? NULL : table[i];
+    while (extra && *extra && i-- > TABLE) extra++;
+    return extra ? *extra : NULL;
 }
 
 /* By the first `length` bytes of a text; NULL: there is none. */
@@ -36,20 +37,6 @@ static const dataset_impl *impl_named(const char *name, size_t length)
         if (strlen(impl->name) == length && !memcmp(impl->name, name, length)) return impl;
     return NULL;
 }
-
-ssm2d_status dataset_register(const dataset_impl *impl, ssm2d_error *error)
-{
-    if (TABLE + registered_count == MAX_DATASETS)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "data set %s: there are at most %d", impl->name,
-                    MAX_DATASETS);
-    if (impl_named(impl->name, strlen(impl->name)))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "data set %s: there is one of that name",
-                    impl->name);
-    registered[registered_count++] = impl;
-    return SSM2D_OK;
-}
-
-void dataset_forget_registered(void) { registered_count = 0; }
 
 int dataset_get(int i, const char **name, const char **help)
 {
@@ -75,7 +62,7 @@ static ssm2d_status refuse(const char *where, ssm2d_error *error)
     const dataset_impl *impl;
     const char *names[MAX_DATASETS + 1] = {NULL};
     char list[256] = "", wrong[64];
-    for (int i = 0; (impl = impl_at(i)); i++) {
+    for (int i = 0; i < MAX_DATASETS && (impl = impl_at(i)); i++) {
         names[i] = impl->name;
         append(list, sizeof list, ", ", impl->name, impl->default_folder ? "" : ":FOLDER");
     }
@@ -210,7 +197,7 @@ ssm2d_status dataset_open(const ssm2d_context *context, const char *where, datas
                     "ssm2d train holds some of train out)",
                     text_path(where));
     dataset *d = mem_alloc(context, sizeof *d);
-    if (!d) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(where));
+    if (!d) return fail_memory(error, "opening %s", text_path(where));
     *d = (dataset){.context = context,
                    .impl = impl,
                    .split = split,
@@ -266,7 +253,7 @@ void dataset_target(const dataset *d, size_t i, float *target)
         d->impl->attributes(d, i, target);
         return;
     }
-    for (int c = 0; c < d->info.classes; c++) target[c] = 0;
+    for (int c = 0; c < d->info.label_count; c++) target[c] = 0;
     target[d->impl->label(d, i)] = 1;
 }
 
@@ -282,18 +269,16 @@ normalisation dataset_norm(const dataset_info *info, int channels)
 }
 
 /* A copy of names, or "0", "1", .. when they are NULL, as one block. */
-static ssm2d_status copy_names(const dataset *d, int classes, const char *const *names,
+static ssm2d_status copy_names(const dataset *d, int count, const char *const *names,
                                const char ***out, ssm2d_error *error)
 {
     enum { DIGITS = 12 };
-    size_t bytes = (size_t)classes * sizeof **out;
-    for (int i = 0; i < classes; i++) bytes += names ? strlen(names[i]) + 1 : DIGITS;
+    size_t bytes = (size_t)count * sizeof **out;
+    for (int i = 0; i < count; i++) bytes += names ? strlen(names[i]) + 1 : DIGITS;
     const char **block = mem_alloc(d->context, bytes);
-    if (!block)
-        return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for the names of %d classes",
-                    classes);
-    char *text = (char *)(block + classes);
-    for (int i = 0; i < classes; i++) {
+    if (!block) return fail_memory(error, "data: names of %d labels", count);
+    char *text = (char *)(block + count);
+    for (int i = 0; i < count; i++) {
         block[i] = text;
         if (names)
             strcpy(text, names[i]);
@@ -306,29 +291,29 @@ static ssm2d_status copy_names(const dataset *d, int classes, const char *const 
     return SSM2D_OK;
 }
 
-ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *names,
-                                  ssm2d_error *error)
+ssm2d_status dataset_name_labels(dataset *d, int count, const char *const *names,
+                                 ssm2d_error *error)
 {
-    const ssm2d_status status = copy_names(d, classes, names, &d->names, error);
+    const ssm2d_status status = copy_names(d, count, names, &d->names, error);
     int replaced = 0;
     if (status) return status;
     /* what shows and keeps names, such as JSON, has to rely on UTF-8 */
-    for (int i = 0; i < classes; i++) replaced |= text_make_utf8((char *)d->names[i]);
-    d->info.classes = classes;
-    d->info.class_names = d->names;
-    return replaced && !d->ids ? dataset_identify_classes(d, names, error) : SSM2D_OK;
+    for (int i = 0; i < count; i++) replaced |= text_make_utf8((char *)d->names[i]);
+    d->info.label_count = count;
+    d->info.label_names = d->names;
+    return replaced && !d->ids ? dataset_identify_labels(d, names, error) : SSM2D_OK;
 }
 
-ssm2d_status dataset_identify_classes(dataset *d, const char *const *ids, ssm2d_error *error)
+ssm2d_status dataset_identify_labels(dataset *d, const char *const *ids, ssm2d_error *error)
 {
-    const ssm2d_status status = copy_names(d, d->info.classes, ids, &d->ids, error);
-    if (!status) d->info.class_ids = d->ids;
+    const ssm2d_status status = copy_names(d, d->info.label_count, ids, &d->ids, error);
+    if (!status) d->info.label_ids = d->ids;
     return status;
 }
 
-const char *dataset_class_id(const dataset *d, int class_number)
+const char *dataset_label_id(const dataset *d, int label)
 {
-    return (d->info.class_ids ? d->info.class_ids : d->info.class_names)[class_number];
+    return (d->info.label_ids ? d->info.label_ids : d->info.label_names)[label];
 }
 
 int dataset_path(char *path, size_t size, const char *folder, const char *name)
@@ -406,7 +391,7 @@ ssm2d_status dataset_subset(dataset *whole, const uint32_t *index, size_t count,
         mem_free(whole->context, d);
         mem_free(whole->context, s);
         mem_free(whole->context, copy);
-        return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for a part of %zu images", count);
+        return fail_memory(error, "data: part of %zu images", count);
     }
     memcpy(copy, index, count * sizeof *copy);
     *s = (subset){whole, copy};

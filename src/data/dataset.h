@@ -18,8 +18,8 @@ typedef struct normalisation {
 
 /* What is known of each image. */
 typedef enum label_kind {
-    LABEL_CLASS, /* it is of one of the classes */
-    LABEL_BINARY /* it has, or has not, each of the attributes; "classes" are the attributes then */
+    LABEL_CLASS, /* the one label of all that applies to it: its class */
+    LABEL_BINARY /* whether each label applies to it: its attributes */
 } label_kind;
 
 /* Whether the name of a data set says which images they are. */
@@ -33,11 +33,11 @@ typedef struct dataset_info {
     size_t count; /* images, at least one */
     dataset_format format;
     label_kind labels;
-    int classes; /* the same in both splits */
-    const char *const *class_names;
-    /* What tells a class from others where its name is meant for people, such as WordNet's
+    int label_count; /* the same in both splits */
+    const char *const *label_names;
+    /* What tells a label from others where its name is meant for people, such as WordNet's
      * identifiers; NULL: the names do. */
-    const char *const *class_ids;
+    const char *const *label_ids;
     int maps;           /* each image has a map with a label for each of its pixels */
     int channels;       /* 1 grey or 3 RGB */
     size_t rows, cols;  /* 0: every image has its own */
@@ -89,9 +89,9 @@ ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixe
  * dataset_fetch, into pixels[rows][cols]. Only of data sets that have maps. */
 ssm2d_status dataset_fetch_map(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                                ssm2d_error *error);
-/* The class of image i, 0 .. classes - 1; only with LABEL_CLASS. */
+/* The label of image i, 0 .. label_count - 1; only with LABEL_CLASS. */
 int dataset_label(const dataset *d, size_t i);
-/* target[classes]: 1 for the class of image i, or for each of its attributes, else 0. */
+/* target[label_count]: 1 for each label that applies to image i, else 0. */
 void dataset_target(const dataset *d, size_t i, float *target);
 
 /* The file of image i into path; 0 when the data set has no file for each image, or the path does

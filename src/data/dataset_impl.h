@@ -25,7 +25,7 @@ typedef struct dataset_impl {
     ssm2d_status (*fetch_map)(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                               ssm2d_error *error);
     /* The label of image i, by info.labels: label returns its class; attributes sets
-     * values[classes] to 0 or 1. The other may be NULL. */
+     * values[label_count] to 0 or 1. The other may be NULL. */
     int (*label)(const dataset *d, size_t i);
     void (*attributes)(const dataset *d, size_t i, float *values);
     /* The file of image i; says whether it fits. NULL: there is no file for each image. */
@@ -39,8 +39,8 @@ struct dataset {
     dataset_split split;
     dataset_info info;
     size_t max_pixels;  /* of an image file that is to be decoded */
-    const char **names; /* info.class_names and their text, one block */
-    const char **ids;   /* likewise info.class_ids */
+    const char **names; /* info.label_names and their text, one block */
+    const char **ids;   /* likewise info.label_ids */
     void *state;
     int users; /* subsets of it that are open, and who opened it */
 };
@@ -49,21 +49,19 @@ struct dataset {
 #include "data/datasets.def"
 #undef DATASET
 
-/* Adds one to the end of the list for this process, as a program or test does that has its own.
- * While no other thread opens data sets. Refuses names that are taken. */
-ssm2d_status dataset_register(const dataset_impl *impl, ssm2d_error *error);
-/* Forgets what was registered. */
-void dataset_forget_registered(void);
+/* Data sets of a test, which follow those of the table; the last element is NULL. NULL: none. Set
+ * it while no other thread opens data sets. */
+extern const dataset_impl *const *dataset_extra;
 
-/* For the open of an implementation: sets classes and class_names to copies of names, or to "0",
- * "1", .. when names is NULL. Bytes that are not UTF-8 are replaced; unless there are
- * class_ids, these become the names as they are. */
-ssm2d_status dataset_name_classes(dataset *d, int classes, const char *const *names,
-                                  ssm2d_error *error);
-/* Sets class_ids to copies; after dataset_name_classes. */
-ssm2d_status dataset_identify_classes(dataset *d, const char *const *ids, ssm2d_error *error);
-/* What tells a class from the others: its identifier, or else its name. */
-const char *dataset_class_id(const dataset *d, int class_number);
+/* For the open of an implementation: sets label_count and label_names to copies of names, or to
+ * "0", "1", .. when names is NULL. Bytes that are not UTF-8 are replaced; unless there are
+ * label_ids, these become the names as they are. */
+ssm2d_status dataset_name_labels(dataset *d, int count, const char *const *names,
+                                 ssm2d_error *error);
+/* Sets label_ids to copies; after dataset_name_labels. */
+ssm2d_status dataset_identify_labels(dataset *d, const char *const *ids, ssm2d_error *error);
+/* What tells a label from the others: its identifier, or else its name. */
+const char *dataset_label_id(const dataset *d, int label);
 /* folder/name into path; says whether it fits. */
 int dataset_path(char *path, size_t size, const char *folder, const char *name);
 

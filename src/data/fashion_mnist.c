@@ -21,15 +21,15 @@ static ssm2d_status open_fashion(dataset *d, const char *folder, dataset_split s
     }
     ssm2d_status status = idx_open(d, folder, split, error);
     if (status) return status;
-    if (d->info.classes > CLASSES)
+    if (d->info.label_count > CLASSES)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: has %d classes: it is not Fashion-MNIST, use idx:FOLDER",
-                    text_path(folder), d->info.classes);
+                    text_path(folder), d->info.label_count);
     for (int i = 0; i < 3; i++) {
         d->info.norm.mean[i] = .2860f;
         d->info.norm.std[i] = .3530f;
     }
-    return dataset_name_classes(d, CLASSES, names, error);
+    return dataset_name_labels(d, CLASSES, names, error);
 }
 
 const dataset_impl dataset_fashion_mnist = {

@@ -66,7 +66,7 @@ static ssm2d_status decode(const ssm2d_context *context, const char *path,
     ssm2d_status status = image_open_with(context, path, how, &reader, &info, error);
     if (status) return status;
     uint8_t *row = mem_alloc(context, image_row_bytes(&info));
-    if (!row) status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+    if (!row) status = fail_memory(error, "reading %s", text_path(path));
     for (size_t r = 0; r < info.rows && !status; r++) status = image_read_row(reader, row, error);
     mem_free(context, row);
     image_close(reader);
@@ -118,8 +118,7 @@ ssm2d_status file_check_all(ssm2d_context *context, const dataset *d, size_t max
     looking l = {.data = d, .hooks = hooks, .max_pixels = max_pixels, .step = step};
     if (!dataset_file(d, 0, path, sizeof path)) return SSM2D_OK;
     l.files = mem_alloc(context, part * sizeof *l.files);
-    ssm2d_status status =
-        l.files ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory to check images");
+    ssm2d_status status = l.files ? SSM2D_OK : fail_memory(error, "checking images");
     for (size_t at = hooks->share; at < count && !status && !result->stopped;) {
         const size_t tasks = min_size(part, div_up_size(count - at, step));
         l.first = at;

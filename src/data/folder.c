@@ -83,12 +83,11 @@ static ssm2d_status find_classes(dataset *d, const char *folder, const char *roo
     }
     names = mem_alloc(d->context, count * sizeof *names);
     if (!names) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu classes",
-                      text_path(path), count);
+        status = fail_memory(error, "%s: %zu classes", text_path(path), count);
         goto done;
     }
     for (size_t i = 0; i < count; i++) names[i] = listing_name(&classes, i);
-    status = dataset_name_classes(d, (int)count, names, error);
+    status = dataset_name_labels(d, (int)count, names, error);
 done:
     mem_free(d->context, names);
     listing_free(&classes);
@@ -103,9 +102,10 @@ static ssm2d_status check_classes(dataset *d, listing *l, ssm2d_error *error)
     ssm2d_status status = listing_read(&here, l->root, LISTING_FOLDERS, error);
     for (size_t i = 0, k = 0; i < here.entries.count && !status; i++) { /* both are sorted */
         const char *name = listing_name(&here, i);
-        while (k < (size_t)d->info.classes && strcmp(dataset_class_id(d, (int)k), name) < 0) k++;
+        while (k < (size_t)d->info.label_count && strcmp(dataset_label_id(d, (int)k), name) < 0)
+            k++;
         char shown[64];
-        if (k == (size_t)d->info.classes || strcmp(dataset_class_id(d, (int)k), name))
+        if (k == (size_t)d->info.label_count || strcmp(dataset_label_id(d, (int)k), name))
             status =
                 fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the class \"%s\", which is not in train",
                      text_path(l->root), text_show(name, strlen(name), shown, sizeof shown));
@@ -130,9 +130,9 @@ static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split sp
     ssm2d_status status = listing_create(d, path, &l, error);
     if (!status) status = find_classes(d, folder, l->root, error);
     if (!status) status = check_classes(d, l, error);
-    for (int i = 0; !status && i < d->info.classes; i++) {
+    for (int i = 0; !status && i < d->info.label_count; i++) {
         size_t before = l->entries.count;
-        if (!dataset_path(path, sizeof path, l->root, dataset_class_id(d, i)))
+        if (!dataset_path(path, sizeof path, l->root, dataset_label_id(d, i)))
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long",
                         text_path(l->root));
         /* there may be nothing to test of this class */
@@ -149,7 +149,7 @@ static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split sp
 static int path_of(const dataset *d, size_t i, char *path, size_t size)
 {
     const listing *l = d->state;
-    int length = snprintf(path, size, "%s/%s/%s", l->root, dataset_class_id(d, listing_label(d, i)),
+    int length = snprintf(path, size, "%s/%s/%s", l->root, dataset_label_id(d, listing_label(d, i)),
                           listing_name(l, i));
     return length > 0 && (size_t)length < size;
 }

@@ -68,8 +68,7 @@ static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size
         if (code == Z_ERRNO)
             return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(path),
                         strerror(errno));
-        if (code == Z_MEM_ERROR)
-            return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+        if (code == Z_MEM_ERROR) return fail_memory(error, "reading %s", text_path(path));
         if (code == Z_DATA_ERROR)
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its compressed data is damaged",
                         text_path(path));
@@ -131,7 +130,7 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
     gzFile file = gzdopen(fd, "rb");
     if (!file) {
         close(fd);
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+        return fail_memory(error, "reading %s", text_path(path));
     }
     gzbuffer(file, BUFFER);
     ssm2d_status status = read_header(file, path, rank, sizes, error);
@@ -147,8 +146,7 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
     }
     *out = mem_alloc(context, bytes);
     if (!*out) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its %zu bytes", text_path(path),
-                      bytes);
+        status = fail_memory(error, "%s: %zu bytes", text_path(path), bytes);
         goto done;
     }
     status = read_bytes(file, path, *out, bytes, error);
@@ -212,7 +210,7 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
                              .norm = {{.5f, .5f, .5f}, {.5f, .5f, .5f}}};
     int classes = count_classes(s->label, count);
     status = find_classes(d, folder, split, &classes, error);
-    if (!status) status = dataset_name_classes(d, classes, NULL, error);
+    if (!status) status = dataset_name_labels(d, classes, NULL, error);
     if (!status) status = samples_check(d, labels, error);
     return status;
 }

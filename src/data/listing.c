@@ -22,8 +22,7 @@ ssm2d_status listing_create(dataset *d, const char *root, listing **out, ssm2d_e
         l->context = d->context;
         l->root = mem_alloc(d->context, strlen(root) + 1);
     }
-    if (!l || !l->root)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to open it", text_path(root));
+    if (!l || !l->root) return fail_memory(error, "opening %s", text_path(root));
     strcpy(l->root, root);
     return SSM2D_OK;
 }
@@ -51,9 +50,7 @@ ssm2d_status listing_grow(const ssm2d_context *context, growing *g, size_t more,
     if (g->count + more <= g->capacity) return SSM2D_OK;
     size_t capacity = 2 * (g->count + more);
     void *items = mem_alloc(context, capacity * item);
-    if (!items)
-        return fail(error, SSM2D_ERROR_MEMORY, "data: no memory for a list of %zu bytes",
-                    capacity * item);
+    if (!items) return fail_memory(error, "data: list of %zu bytes", capacity * item);
     if (g->count) memcpy(items, g->items, g->count * item);
     mem_free(context, g->items);
     g->items = items;
@@ -123,7 +120,7 @@ ssm2d_status listing_ignore(listing *l, const char *path, ssm2d_error *error)
     l->ignored++;
     if (l->first_ignored && strcmp(l->first_ignored, path) <= 0) return SSM2D_OK;
     char *copy = mem_alloc(l->context, strlen(path) + 1);
-    if (!copy) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory", text_path(path));
+    if (!copy) return fail_memory(error, "%s", text_path(path));
     strcpy(copy, path);
     mem_free(l->context, l->first_ignored);
     l->first_ignored = copy;

@@ -295,7 +295,7 @@ loader_options loader_options_default(const dataset *d)
         .cols = info->cols,
         .channels = info->channels,
         .augment = augment_options_default(),
-        .targets = {.elements = (size_t)info->classes, .source = TARGET_FROM_LABELS},
+        .targets = {.elements = (size_t)info->label_count, .source = TARGET_FROM_LABELS},
         .norm = info->norm,
         .ahead = 2,
         .workers = 1,
@@ -338,9 +338,9 @@ static ssm2d_status check_targets(const loader_options *o, const dataset_info *i
 {
     const target_format *f = &o->targets;
     const size_t area = o->rows * o->cols;
-    if (f->source == TARGET_FROM_LABELS && f->elements < (size_t)info->classes)
+    if (f->source == TARGET_FROM_LABELS && f->elements < (size_t)info->label_count)
         return fail(error, SSM2D_ERROR_ARGUMENT, "targets of %zu elements: the data have %d labels",
-                    f->elements, info->classes);
+                    f->elements, info->label_count);
     if (f->source == TARGET_FROM_MAP && !info->maps)
         return fail(error, SSM2D_ERROR_ARGUMENT, "the data have no labels for pixels");
     if ((f->source == TARGET_FROM_MAP && f->elements < area)
@@ -374,9 +374,8 @@ static ssm2d_status alloc_buffers(loader *l, ssm2d_error *error)
         good = s->images && s->targets && s->samples && s->left_out && s->wanted;
     }
     if (good) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_MEMORY,
-                "no memory for %zu batches of %zu images of %zu x %zu x %d", l->slot_count,
-                o->batch, o->rows, o->cols, o->channels);
+    return fail_memory(error, "%zu batches of %zu images of %zu x %zu x %d", l->slot_count,
+                       o->batch, o->rows, o->cols, o->channels);
 }
 
 /* Each worker has an augment of its own for images, and there is one for batches. */
@@ -435,7 +434,7 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     if (!status) status = check_targets(o, info, error);
     if (status) return status;
     loader *l = mem_alloc(context, sizeof *l);
-    if (!l) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a loader");
+    if (!l) return fail_memory(error, "loader");
     l->context = context;
     l->data = d;
     l->options = *o;
@@ -451,9 +450,8 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     pthread_cond_init(&l->batch_ready, NULL);
     pthread_cond_init(&l->work, NULL);
     pthread_cond_init(&l->idle, NULL);
-    status = skipped_create(context, info->count, &l->skipped)
-                 ? make_augments(l, error)
-                 : fail(error, SSM2D_ERROR_MEMORY, "no memory for a loader");
+    status = skipped_create(context, info->count, &l->skipped) ? make_augments(l, error)
+                                                               : fail_memory(error, "loader");
     if (!status) status = alloc_buffers(l, error);
     if (!status) status = start(l, error);
     if (status) {

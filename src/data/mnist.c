@@ -10,15 +10,15 @@ static ssm2d_status open_mnist(dataset *d, const char *folder, dataset_split spl
 {
     ssm2d_status status = idx_open(d, folder, split, error);
     if (status) return status;
-    if (d->info.classes > CLASSES)
+    if (d->info.label_count > CLASSES)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: has %d classes: it is not MNIST, use idx:FOLDER", text_path(folder),
-                    d->info.classes);
+                    d->info.label_count);
     for (int i = 0; i < 3; i++) {
         d->info.norm.mean[i] = .1307f;
         d->info.norm.std[i] = .3081f;
     }
-    return dataset_name_classes(d, CLASSES, NULL, error);
+    return dataset_name_labels(d, CLASSES, NULL, error);
 }
 
 const dataset_impl dataset_mnist = {

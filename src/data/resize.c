@@ -46,7 +46,7 @@ ssm2d_status resize_create(const ssm2d_context *context, size_t rows, size_t col
                     "images of %zu x %zu x %d: use 1 to %d rows and columns, and 1 or 3 channels",
                     rows, cols, channels, MAX_IMAGE_SIDE);
     resize *r = mem_alloc(context, sizeof *r);
-    if (!r) return fail(error, SSM2D_ERROR_MEMORY, "no memory to resize images");
+    if (!r) return fail_memory(error, "resizing images");
     *r = (resize){.context = context, .rows = rows, .cols = cols, .channels = channels};
     *out = r;
     return SSM2D_OK;
@@ -170,8 +170,7 @@ ssm2d_status resize_start_reduced(resize *r, const char *name, size_t rows, size
                     "(%zu, %zu), does not fit an image of %zu x %zu",
                     text_path(name), g->rows, g->cols, g->top, g->left, g->resized_rows,
                     g->resized_cols, g->window_top, g->window_left, rows, cols);
-    if (!prepare(r, cols, channels))
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to resize it", text_path(name));
+    if (!prepare(r, cols, channels)) return fail_memory(error, "resizing %s", text_path(name));
     r->in_channels = channels;
     r->out = out;
     r->taken = r->given = 0;

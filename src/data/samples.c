@@ -7,8 +7,7 @@
 ssm2d_status samples_create(dataset *d, samples **out, ssm2d_error *error)
 {
     *out = d->state = mem_alloc(d->context, sizeof **out);
-    return *out ? SSM2D_OK
-                : fail(error, SSM2D_ERROR_MEMORY, "data: no memory to open %s", d->impl->name);
+    return *out ? SSM2D_OK : fail_memory(error, "opening %s", d->impl->name);
 }
 
 ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
@@ -46,9 +45,9 @@ void samples_close(dataset *d)
 ssm2d_status samples_check(const dataset *d, const char *path, ssm2d_error *error)
 {
     for (size_t i = 0; i < d->info.count; i++)
-        if (samples_label(d, i) >= d->info.classes)
+        if (samples_label(d, i) >= d->info.label_count)
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "%s: image %zu has label %d, but there are %d classes", text_path(path), i,
-                        samples_label(d, i), d->info.classes);
+                        samples_label(d, i), d->info.label_count);
     return SSM2D_OK;
 }

@@ -18,7 +18,7 @@ ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixe
                            ssm2d_error *error);
 int samples_label(const dataset *d, size_t i);
 void samples_close(dataset *d);
-/* Refuses labels that are not below the number of classes. `path` is for messages. */
+/* Refuses labels that are not below label_count. `path` is for messages. */
 ssm2d_status samples_check(const dataset *d, const char *path, ssm2d_error *error);
 
 #endif

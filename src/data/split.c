@@ -18,7 +18,7 @@ const char *split_choice_name(split_choice choice)
 
 enum { REST, HELD_OUT, TRAINED };
 
-/* Sums over the classes so far, so that their shares are rounded up and down in turn. */
+/* Sums over the labels so far, so that their shares are rounded up and down in turn. */
 typedef struct running {
     double exact;
     size_t rounded;
@@ -28,24 +28,24 @@ typedef struct chooser {
     const dataset_info *info;
     const split_options *options;
     uint8_t *part;     /* [count], one of the above */
-    uint32_t *members; /* [count], the images class after class */
-    size_t *first;     /* [classes + 1], where a class begins among them */
+    uint32_t *members; /* [count], the images label after label */
+    size_t *first;     /* [strata + 1], where a label begins among them */
     int strata;
     running held, trained;
 } chooser;
 
-/* Sorts the images by class. */
+/* Sorts the images by label. */
 static void gather(const dataset *d, chooser *c)
 {
-    const int by_class = c->info->labels == LABEL_CLASS;
+    const int by_label = c->info->labels == LABEL_CLASS;
     for (size_t i = 0; i < c->info->count; i++)
-        c->first[(by_class ? dataset_label(d, i) : 0) + 1]++;
+        c->first[(by_label ? dataset_label(d, i) : 0) + 1]++;
     for (int k = 0; k < c->strata; k++) c->first[k + 1] += c->first[k];
     for (size_t i = c->info->count; i-- > 0;) { /* backwards: `first` ends where it belongs */
-        const int k = by_class ? dataset_label(d, i) : 0;
+        const int k = by_label ? dataset_label(d, i) : 0;
         c->members[--c->first[k + 1]] = (uint32_t)i;
     }
-    /* first[k + 1] is now where class k begins */
+    /* first[k + 1] is now where label k begins */
     memmove(c->first, c->first + 1, (size_t)c->strata * sizeof *c->first);
     c->first[c->strata] = c->info->count;
 }
@@ -59,7 +59,7 @@ static size_t share(running *sum, double fraction, size_t count)
     return now < count ? now : count;
 }
 
-static void choose_class(chooser *c, int k)
+static void choose_label(chooser *c, int k)
 {
     uint32_t *members = c->members + c->first[k];
     const size_t count = c->first[k + 1] - c->first[k];
@@ -70,7 +70,7 @@ static void choose_class(chooser *c, int k)
     size_t held = share(&c->held, o->val_fraction, count);
     if (held == count) held--; /* one image is left to train on */
     size_t trained = share(&c->trained, o->train_fraction, count - held);
-    if (!trained) trained = 1; /* no class vanishes */
+    if (!trained) trained = 1; /* no label vanishes */
     for (size_t i = 0; i < held; i++) c->part[members[i]] = HELD_OUT;
     for (size_t i = held; i < held + trained; i++) c->part[members[i]] = TRAINED;
 }
@@ -100,16 +100,15 @@ static ssm2d_status divide(dataset *d, const split_options *o, dataset **train, 
         return fail(error, SSM2D_ERROR_UNSUPPORTED, "the data set has %zu images: too many",
                     info->count);
     const ssm2d_context *context = dataset_context(d);
-    c.strata = info->labels == LABEL_CLASS ? info->classes : 1;
+    c.strata = info->labels == LABEL_CLASS ? info->label_count : 1;
     c.part = mem_alloc(context, info->count);
     c.members = mem_alloc(context, info->count * sizeof *c.members);
     c.first = mem_alloc(context, ((size_t)c.strata + 2) * sizeof *c.first);
     ssm2d_status status = SSM2D_OK;
     if (!c.part || !c.members || !c.first)
-        status =
-            fail(error, SSM2D_ERROR_MEMORY, "data: no memory to divide %zu images", info->count);
+        status = fail_memory(error, "data: dividing %zu images", info->count);
     if (!status) gather(d, &c);
-    for (int k = 0; !status && k < c.strata; k++) choose_class(&c, k);
+    for (int k = 0; !status && k < c.strata; k++) choose_label(&c, k);
     if (!status && train) status = make_part(d, &c, TRAINED, train, error);
     if (!status && held) status = make_part(d, &c, HELD_OUT, held, error);
     mem_free(context, c.part);

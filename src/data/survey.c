@@ -58,8 +58,7 @@ static ssm2d_status read_file(surveyor *v, const char *path, image_info *info, s
         mem_free(context, v->pixels);
         v->pixels = mem_alloc(context, bytes);
         v->pixels_size = v->pixels ? bytes : 0;
-        if (!v->pixels)
-            status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a row of %zu bytes", bytes);
+        if (!v->pixels) status = fail_memory(error, "row of %zu bytes", bytes);
     }
     for (size_t r = 0; r < info->rows && !status; r++) {
         status = image_read_row(reader, v->pixels, error);
@@ -84,7 +83,7 @@ static ssm2d_status read_image(surveyor *v, size_t i, image_info *info, sums *s,
 static void count_labels(const dataset *d, size_t i, float *target, survey *out)
 {
     dataset_target(d, i, target);
-    for (int c = 0; c < out->classes; c++) out->of_class[c] += target[c] > .5f;
+    for (int c = 0; c < out->label_count; c++) out->of_label[c] += target[c] > .5f;
 }
 
 static void note_size(survey *out, const image_info *info)
@@ -104,16 +103,16 @@ ssm2d_status survey_all(const dataset *d, size_t max_pixels, const survey_hooks 
     surveyor v = {.data = d, .max_pixels = max_pixels};
     sums all = {0};
     ssm2d_status status = SSM2D_OK;
-    *out = (survey){.classes = about->classes};
-    out->of_class = mem_alloc(context, (size_t)about->classes * sizeof *out->of_class);
-    float *target = mem_alloc(context, (size_t)about->classes * sizeof *target);
+    *out = (survey){.label_count = about->label_count};
+    out->of_label = mem_alloc(context, (size_t)about->label_count * sizeof *out->of_label);
+    float *target = mem_alloc(context, (size_t)about->label_count * sizeof *target);
     if (about->rows) {
         v.pixels_size = about->rows * about->cols * (size_t)about->channels;
         v.pixels = mem_alloc(context, v.pixels_size);
         status = resize_create(context, about->rows, about->cols, about->channels, &v.whole, error);
     }
-    if (!status && (!out->of_class || !target || (about->rows && !v.pixels)))
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory to look at the images");
+    if (!status && (!out->of_label || !target || (about->rows && !v.pixels)))
+        status = fail_memory(error, "reading the images");
     for (size_t i = 0; i < about->count && !status; i++) {
         sums one = {0};
         image_info info;

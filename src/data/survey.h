@@ -6,8 +6,8 @@
 
 typedef struct survey {
     size_t images, bad;
-    size_t *of_class; /* [classes]: images of a class, or that have an attribute */
-    int classes;
+    size_t *of_label; /* [label_count]: images of each class, or with each attribute */
+    int label_count;
     size_t rows[2], cols[2]; /* the smallest and the largest image */
     size_t grey;             /* images that are stored without colour, in a data set of colours */
     /* Of all pixels of good images, scaled to [0, 1], per channel; the same three when the data set
@@ -22,7 +22,7 @@ typedef struct survey_hooks {
 } survey_hooks;
 
 /* Image files are decoded to their end. An image that cannot be read is reported and counted. The
- * caller frees of_class with mem_free. */
+ * caller frees of_label with mem_free. */
 ssm2d_status survey_all(const dataset *d, size_t max_pixels, const survey_hooks *hooks, survey *out,
                         ssm2d_error *error);
 

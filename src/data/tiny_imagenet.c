@@ -40,9 +40,9 @@ static ssm2d_status join(char path[PATH_MAX], const char *folder, const char *na
 /* The class of a WNID, or -1. */
 static int class_of(const dataset *d, const char *wnid)
 {
-    int low = 0, high = d->info.classes - 1; /* they are sorted */
+    int low = 0, high = d->info.label_count - 1; /* they are sorted */
     while (low <= high) {
-        const int middle = (low + high) / 2, order = strcmp(d->info.class_ids[middle], wnid);
+        const int middle = (low + high) / 2, order = strcmp(d->info.label_ids[middle], wnid);
         if (!order) return middle;
         if (order < 0)
             low = middle + 1;
@@ -76,7 +76,7 @@ static char *cut_field(char *text)
 static void find_words(const dataset *d, char *text, const char **words)
 {
     char *rest;
-    for (int i = 0; i < d->info.classes; i++) words[i] = d->info.class_ids[i];
+    for (int i = 0; i < d->info.label_count; i++) words[i] = d->info.label_ids[i];
     for (char *line = text; *line; line = rest) {
         rest = cut_line(line);
         char *word = cut_field(line);
@@ -110,14 +110,13 @@ static int is_shared(const char *const *sorted, int count, const char *word)
 static ssm2d_status write_names(dataset *d, const char *path, const char *const *words,
                                 ssm2d_error *error)
 {
-    const size_t count = (size_t)d->info.classes;
+    const size_t count = (size_t)d->info.label_count;
     ssm2d_status status = SSM2D_OK;
     size_t bytes = 2 * count * sizeof *words;
     for (size_t i = 0; i < count; i++)
-        bytes += strlen(words[i]) + strlen(d->info.class_ids[i]) + sizeof " ()";
+        bytes += strlen(words[i]) + strlen(d->info.label_ids[i]) + sizeof " ()";
     const char **names = mem_alloc(d->context, bytes);
-    if (!names)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its words", text_path(path));
+    if (!names) return fail_memory(error, "%s: words", text_path(path));
     const char **sorted = names + count;
     char *text = (char *)(sorted + count);
     memcpy(sorted, words, count * sizeof *words);
@@ -126,10 +125,10 @@ static ssm2d_status write_names(dataset *d, const char *path, const char *const 
         names[i] = text;
         text += 1
                 + (is_shared(sorted, (int)count, words[i])
-                       ? sprintf(text, "%s (%s)", words[i], d->info.class_ids[i])
+                       ? sprintf(text, "%s (%s)", words[i], d->info.label_ids[i])
                        : sprintf(text, "%s", words[i]));
     }
-    status = dataset_name_classes(d, (int)count, names, error);
+    status = dataset_name_labels(d, (int)count, names, error);
     mem_free(d->context, names);
     return status;
 }
@@ -144,11 +143,11 @@ static ssm2d_status read_words(dataset *d, const char *folder, ssm2d_error *erro
     if (status || access(path, F_OK)) return status;
     status = file_read_regular(d->context, path, MAX_ROWS_BYTES, &text, &size, error);
     if (status) return status;
-    words = mem_alloc(d->context, (size_t)d->info.classes * sizeof *words);
+    words = mem_alloc(d->context, (size_t)d->info.label_count * sizeof *words);
     if (words)
         find_words(d, text, words);
     else
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its words", text_path(path));
+        status = fail_memory(error, "%s: words", text_path(path));
     if (!status) status = write_names(d, path, words, error);
     mem_free(d->context, words);
     mem_free(d->context, text);
@@ -167,10 +166,10 @@ static ssm2d_status find_classes(dataset *d, const char *train, ssm2d_error *err
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: holds %zu folders: expected WNID/images",
                       text_path(train), count);
     if (!status && !(names = mem_alloc(d->context, count * sizeof *names)))
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its classes", text_path(train));
+        status = fail_memory(error, "%s: classes", text_path(train));
     for (size_t i = 0; !status && i < count; i++) names[i] = listing_name(&classes, i);
-    if (!status) status = dataset_name_classes(d, (int)count, names, error);
-    if (!status) status = dataset_identify_classes(d, names, error);
+    if (!status) status = dataset_name_labels(d, (int)count, names, error);
+    if (!status) status = dataset_identify_labels(d, names, error);
     mem_free(d->context, names);
     listing_free(&classes);
     return status;
@@ -180,9 +179,9 @@ static ssm2d_status open_train(dataset *d, listing *l, ssm2d_error *error)
 {
     char path[PATH_MAX], name[NAME_MAX + 16];
     ssm2d_status status = SSM2D_OK;
-    for (int i = 0; i < d->info.classes && !status; i++) {
+    for (int i = 0; i < d->info.label_count && !status; i++) {
         const size_t before = l->entries.count;
-        snprintf(name, sizeof name, "%s/images", d->info.class_ids[i]);
+        snprintf(name, sizeof name, "%s/images", d->info.label_ids[i]);
         status = join(path, l->root, name, error);
         if (!status) status = listing_read(l, path, i, error);
         if (!status && l->entries.count == before)
@@ -284,7 +283,7 @@ static int path_of(const dataset *d, size_t i, char *path, size_t size)
     const int length = d->split == DATASET_TEST
                            ? snprintf(path, size, "%s/images/%s", l->root, name)
                            : snprintf(path, size, "%s/%s/images/%s", l->root,
-                                      d->info.class_ids[listing_label(d, i)], name);
+                                      d->info.label_ids[listing_label(d, i)], name);
     return length > 0 && (size_t)length < size;
 }
 

@@ -120,14 +120,6 @@ ssm2d_status canvas_finish(canvas *c, ssm2d_error *error)
     return status;
 }
 
-void canvas_abandon(canvas *c)
-{
-    if (!c) return;
-    cairo_surface_finish(c->surface);
-    atomic_cancel(&c->file);
-    destroy(c);
-}
-
 static void stroke(cairo_t *cr, double grey)
 {
     cairo_set_source_rgb(cr, grey, grey, grey);

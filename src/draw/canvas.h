@@ -11,15 +11,13 @@ typedef struct canvas canvas;
 
 /* Refuses a path whose extension is not .png, .svg or .pdf. */
 ssm2d_status canvas_check(const char *path, ssm2d_error *error);
-/* Starts a white page, which the caller ends with canvas_finish or canvas_abandon. width and height
- * are in points; a PNG has two pixels per point. */
+/* Starts a white page, which the caller ends with canvas_finish. width and height are in points; a
+ * PNG has two pixels per point. */
 ssm2d_status canvas_open(const ssm2d_context *context, const char *path, double width,
                          double height, canvas **out, ssm2d_error *error);
 cairo_t *canvas_cairo(canvas *c); /* belongs to the canvas */
 /* Writes the file. Frees the canvas, on failure too. */
 ssm2d_status canvas_finish(canvas *c, ssm2d_error *error);
-/* Frees the canvas, which may be NULL; no file appears. */
-void canvas_abandon(canvas *c);
 
 /* Draw a thin line from (x, y), and a thin frame; grey as in text_style. */
 void canvas_line(canvas *c, double x, double y, double dx, double dy, double grey);

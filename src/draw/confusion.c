@@ -10,18 +10,53 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MARGIN = 18, TITLE = 30, AXIS = 18, BAR = 10, BAR_GAP = 16, BAR_TEXT = 40, MAX_NAME = 110 };
-enum { WITH_NUMBERS = 24, WITH_NAMES = 100 }; /* up to this many classes counts are written */
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static int by_pair(const void *a, const void *b)
+{
+    const confusion_cell *x = a, *y = b;
+    if (x->truth != y->truth) return x->truth < y->truth ? -1 : 1;
+    return (x->predicted > y->predicted) - (x->predicted < y->predicted);
+}
+
+size_t confusion_cells_merge(confusion_cell *cells, size_t count)
+{
+    size_t left = 0;
+    if (count) qsort(cells, count, sizeof *cells, by_pair);
+    for (size_t i = 0; i < count; i++) {
+        if (left && !by_pair(&cells[left - 1], &cells[i]))
+            cells[left - 1].count += cells[i].count;
+        else
+            cells[left++] = cells[i];
+    }
+    return left;
+}
+
+size_t confusion_row_total(const confusion_cell *cells, size_t count, size_t first, size_t *end)
+{
+    size_t total = 0;
+    for (*end = first; *end < count && cells[*end].truth == cells[first].truth; ++*end)
+        total += cells[*end].count;
+    return total;
+}
+
+/* ---- picture --------------------------------------------------------------------------------- */
+
+enum { WITH_NUMBERS = 24, WITH_NAMES = 100 }; /* up to this many labels counts are written */
 enum { MAX_SQUARES = 1400 };                  /* along a side: half a point each */
 
 static const text_style style_title = {14, 1, 0.1}, style_axis = {10, 1, 0.2},
                         style_tick = {8.5, 0, 0.3};
 
-static double cell_side(int classes)
+static double cell_side(int label_count)
 {
-    return classes <= WITH_NUMBERS ? 26 : classes <= WITH_NAMES ? 8 : fmax(0.5, 700. / classes);
+    return label_count <= WITH_NUMBERS ? 26
+           : label_count <= WITH_NAMES ? 8
+                                       : fmax(0.5, 700. / label_count);
 }
 
 /* White for none, dark blue for all. The square root keeps small shares from vanishing. */
@@ -45,7 +80,7 @@ static void draw_cell(canvas *c, const confusion *m, const confusion_cell *cell,
     const text_style on_light = {8, 0, 0.15}, on_dark = {8, 0, 1};
     char text[24];
     fill(c, left, top, side, side, shade(share));
-    if (m->classes > WITH_NUMBERS) return;
+    if (m->label_count > WITH_NUMBERS) return;
     snprintf(text, sizeof text, "%zu", cell->count);
     if (canvas_text_width(on_light, text) > side - 2)
         snprintf(text, sizeof text, "%.0f%%", 100 * share);
@@ -63,7 +98,7 @@ static void draw_cells(canvas *c, const confusion *m, double x, double y, double
                       y + cell->truth * side, side);
         }
     }
-    canvas_frame(c, x, y, m->classes * side, m->classes * side, 0.35);
+    canvas_frame(c, x, y, m->label_count * side, m->label_count * side, 0.35);
 }
 
 static text_style name_style(double side) { return (text_style){fmin(8.5, side), 0, 0.3}; }
@@ -72,14 +107,14 @@ static text_style name_style(double side) { return (text_style){fmin(8.5, side),
 static void draw_names(canvas *c, const confusion *m, double x, double y, double side, double space)
 {
     const text_style style = name_style(side);
-    for (int i = 0; i < m->classes; i++) {
+    for (int i = 0; i < m->label_count; i++) {
         char text[128];
         canvas_fit(style, space - 6, m->names[i], text, sizeof text);
         const double at = (i + 0.5) * side;
         canvas_text(c, x - 5, y + at + style.size / 3, TEXT_RIGHT, style, text);
         canvas_text_upward(c, x + at + style.size / 3,
-                           y + m->classes * side + 5 + canvas_text_width(style, text) / 2, style,
-                           text);
+                           y + m->label_count * side + 5 + canvas_text_width(style, text) / 2,
+                           style, text);
     }
 }
 
@@ -97,13 +132,13 @@ static void draw_scale(canvas *c, double x, double y, double height)
     }
 }
 
-/* Draws a matrix with a square per pair of classes, and a note (or NULL) below it. */
+/* Draws a matrix with a square per pair of labels, and a note (or NULL) below it. */
 static ssm2d_status draw(const ssm2d_context *context, const char *path, const confusion *m,
                          const char *note, ssm2d_error *error)
 {
-    const double side = cell_side(m->classes), whole = m->classes * side;
+    const double side = cell_side(m->label_count), whole = m->label_count * side;
     double names = 0;
-    for (int i = 0; i < m->classes && m->classes <= WITH_NAMES; i++) {
+    for (int i = 0; i < m->label_count && m->label_count <= WITH_NAMES; i++) {
         char text[128];
         text_valid(m->names[i], text, sizeof text);
         names = fmax(names, canvas_text_width(name_style(side), text) + 8);
@@ -121,7 +156,7 @@ static ssm2d_status draw(const ssm2d_context *context, const char *path, const c
         canvas_text(c, MARGIN, MARGIN + 14, TEXT_LEFT, title, m->title);
     }
     draw_cells(c, m, x, y, side);
-    if (m->classes <= WITH_NAMES) draw_names(c, m, x, y, side, names);
+    if (m->label_count <= WITH_NAMES) draw_names(c, m, x, y, side, names);
     canvas_text_upward(c, MARGIN + 9, y + whole / 2, style_axis, "true class");
     canvas_text(c, x + whole / 2, y + whole + names + AXIS - 2, TEXT_CENTRE, style_axis,
                 note ? note : "predicted class");
@@ -132,7 +167,7 @@ static ssm2d_status draw(const ssm2d_context *context, const char *path, const c
 ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, const confusion *m,
                             ssm2d_error *error)
 {
-    const int per_square = div_up(m->classes, MAX_SQUARES);
+    const int per_square = div_up(m->label_count, MAX_SQUARES);
     if (per_square <= 1) return draw(context, path, m, NULL, error);
     confusion_cell *cells = mem_alloc(context, (m->cell_count + 1) * sizeof *cells);
     if (!cells) return fail_memory(error, "%s: drawing %zu cells", text_path(path), m->cell_count);
@@ -143,7 +178,7 @@ ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, cons
     }
     char note[64];
     const confusion squares = {.title = m->title,
-                               .classes = div_up(m->classes, per_square),
+                               .label_count = div_up(m->label_count, per_square),
                                .names = m->names,
                                .cells = cells,
                                .cell_count = confusion_cells_merge(cells, m->cell_count)};

@@ -40,8 +40,8 @@ void *onnx_fail(onnx_builder *b, ssm2d_status status, const char *format, ...)
 
 void *onnx_no_memory(onnx_builder *b)
 {
-    return onnx_fail(b, SSM2D_ERROR_MEMORY, "no memory for an ONNX graph of %zu nodes",
-                     b->nodes.count);
+    if (!b->status) b->status = fail_memory(&b->error, "ONNX graph of %zu nodes", b->nodes.count);
+    return NULL;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -50,13 +50,13 @@ ssm2d_status onnx_builder_create(ssm2d_context *context, const graph *g, const f
                                  onnx_builder **out, ssm2d_error *error)
 {
     onnx_builder *b = *out = mem_alloc(context, sizeof *b);
-    if (!b) return fail(error, SSM2D_ERROR_MEMORY, "no memory for an ONNX graph");
+    if (!b) return fail_memory(error, "ONNX graph");
     *b = (onnx_builder){.context = context, .graph = g, .params = params};
     b->values = onnx_memory(b, (size_t)g->tensor_count, sizeof *b->values);
     if (!b->status) return SSM2D_OK;
     onnx_builder_destroy(b);
     *out = NULL;
-    return fail(error, SSM2D_ERROR_MEMORY, "no memory for an ONNX graph");
+    return fail_memory(error, "ONNX graph");
 }
 
 void onnx_builder_destroy(onnx_builder *b)

@@ -14,7 +14,7 @@ ssm2d_status graph_create(ssm2d_context *context, int training, graph **out, ssm
 {
     graph *g = mem_alloc(context, sizeof *g);
     *out = NULL;
-    if (!g) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a graph");
+    if (!g) return fail_memory(error, "graph");
     g->context = context;
     g->training = g->random = training;
     *out = g;
@@ -53,8 +53,7 @@ tensor *graph_fail(graph *g, const char *format, ...)
 
 void *graph_no_memory(graph *g)
 {
-    graph_fail(g, "no memory for a graph of %d nodes", g->node_count);
-    g->status = SSM2D_ERROR_MEMORY;
+    if (!g->status) g->status = fail_memory(&g->error, "graph of %d nodes", g->node_count);
     return NULL;
 }
 

@@ -245,11 +245,9 @@ ssm2d_status graph_finish(graph *g, tensor *out, ssm2d_error *error)
         if (status) return status;
     }
     if ((g->saves_memory && !choose_recomputed(g)) || !plan_memory(g, out))
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory to plan a graph of %d nodes",
-                    g->node_count);
+        return fail_memory(error, "planning a graph of %d nodes", g->node_count);
     g->memory = mem_alloc(g->context, g->bytes);
-    if (!g->memory)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %zu bytes of a step", g->bytes);
+    if (!g->memory) return fail_memory(error, "%zu bytes of a step", g->bytes);
     set_pointers(g);
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < g->node_count && g->sgemm && !status; i++)

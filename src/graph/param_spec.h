@@ -24,7 +24,7 @@ typedef enum param_group {
 typedef enum param_part {
     PARAM_BODY = 1,
     PARAM_MIXER = 2, /* may be missing from a file altogether: then it is initialised */
-    PARAM_HEAD = 4,  /* depends on the number of classes */
+    PARAM_HEAD = 4,  /* depends on the number of outputs */
     PARAM_ALL = 7
 } param_part;
 

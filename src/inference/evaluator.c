@@ -34,7 +34,7 @@ static ssm2d_status create(ssm2d_context *context, const model_config *config, s
     size_t bytes;
     *out = NULL;
     evaluator *e = mem_alloc(context, sizeof *e);
-    if (!e) return fail(error, SSM2D_ERROR_MEMORY, "no memory to evaluate");
+    if (!e) return fail_memory(error, "evaluation");
     e->context = context;
     e->config = *config;
     e->batch = batch;
@@ -44,8 +44,7 @@ static ssm2d_status create(ssm2d_context *context, const model_config *config, s
     if (!status) {
         if (!__builtin_mul_overflow(batch, e->image * sizeof *e->part, &bytes))
             e->part = mem_alloc(context, bytes);
-        if (!e->part)
-            status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a batch of %zu images", batch);
+        if (!e->part) status = fail_memory(error, "batch of %zu images", batch);
     }
     if (status)
         evaluator_destroy(e);
@@ -68,8 +67,7 @@ ssm2d_status evaluator_create_tokens(ssm2d_context *context, const weights *w, c
         evaluator *e = *out;
         e->params = mem_alloc(context, e->graph->param_count * sizeof *e->params);
         status = e->params ? weights_copy(w, params, e->graph, 0, e->params, error)
-                           : fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters",
-                                  e->graph->param_count);
+                           : fail_memory(error, "%zu parameters", e->graph->param_count);
     }
     if (!status) {
         evaluator_weights(*out, (*out)->params);

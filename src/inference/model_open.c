@@ -64,7 +64,7 @@ static ssm2d_status check_run(const char *folder, const ssm2d_model *m, ssm2d_er
     const task *t = m->data.task;
     if (m->config.outputs != m->data.outputs)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: \"classes\" of config.json is %d, but data.json names %d",
+                    "%s: \"" OUTPUTS_KEY "\" of config.json is %d, but data.json names %d",
                     text_path(folder), m->config.outputs, m->data.outputs);
     if (channels != 1 && channels != 3)
         return fail(error, SSM2D_ERROR_ARGUMENT,
@@ -117,8 +117,7 @@ static ssm2d_status take_params(ssm2d_model *m, const char *name, const char *pa
     if (path && (status = check_file_size(m, name, path, error))) return status;
     m->params = mem_alloc(m->context, m->weights->total * sizeof *m->params);
     return m->params ? SSM2D_OK
-                     : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters",
-                            text_path(name), m->weights->total);
+                     : fail_memory(error, "%s: %zu parameters", text_path(name), m->weights->total);
 }
 
 /* Refuses files without the mixers' arrays: those mixers would be untrained. */
@@ -160,7 +159,7 @@ ssm2d_status model_resize(ssm2d_model *m, const char *name, const int image[2], 
 static ssm2d_status begin(ssm2d_context *context, ssm2d_model **out, ssm2d_error *error)
 {
     *out = mem_alloc(context, sizeof **out);
-    if (!*out) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
+    if (!*out) return fail_memory(error, "model");
     (*out)->context = context;
     return SSM2D_OK;
 }

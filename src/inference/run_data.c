@@ -14,8 +14,7 @@
 
 enum { MAX_OUTPUTS = 1 << 20 };
 
-/* Files call outputs classes for all tasks, because the format is older than other tasks. */
-static const char names_key[] = "classes", ids_key[] = "class_ids", count_key[] = "outputs";
+static const char names_key[] = OUTPUTS_KEY, ids_key[] = "class_ids", count_key[] = "outputs";
 
 /* JSON text must be UTF-8. */
 static int all_utf8(const char *const *texts, int count)
@@ -119,9 +118,7 @@ static ssm2d_status read_names(const ssm2d_context *context, const char *path, c
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is not a list of names",
                     text_path(path), key);
     *names = mem_alloc(context, count * sizeof **names + bytes);
-    if (!*names)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of outputs",
-                    text_path(path));
+    if (!*names) return fail_memory(error, "%s: names of outputs", text_path(path));
     char *text = (char *)(*names + count);
     *names_count = 0;
     cJSON_ArrayForEach(item, list)

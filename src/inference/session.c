@@ -90,8 +90,7 @@ static ssm2d_status resize_weights(ssm2d_session *s, const ssm2d_session_options
     if (!status) status = weights_create(s->context, &config, &s->weights, error);
     if (status) return status;
     s->params = mem_alloc(s->context, s->weights->total * sizeof *s->params);
-    if (!s->params)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", s->weights->total);
+    if (!s->params) return fail_memory(error, "%zu parameters", s->weights->total);
     return weights_resize(s->model->weights, s->model->params, s->weights, s->params, error);
 }
 
@@ -134,7 +133,7 @@ static ssm2d_status make_session(ssm2d_session *s, const ssm2d_session_options *
     if (o->rows != image[0] || o->cols != image[1]) status = resize_weights(s, o, error);
     if (!status) status = make_evaluator(s, o, error);
     if (!status && !(s->prepared = mem_alloc(s->context, o->batch)))
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a session");
+        status = fail_memory(error, "session");
     if (!status) status = make_preparation(s, o, error);
     return status;
 }
@@ -144,7 +143,7 @@ static ssm2d_status create(ssm2d_context *context, memory_budget *budget, const 
 {
     ssm2d_session *s = mem_alloc(context, sizeof *s);
     *out = NULL;
-    if (!s) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a session");
+    if (!s) return fail_memory(error, "session");
     s->model = m;
     s->context = context;
     const ssm2d_status status = make_session(s, o, error);
@@ -182,7 +181,7 @@ static ssm2d_status create_in_context(const ssm2d_model *m, const ssm2d_session_
     ssm2d_status status = read_options(m, options, &o, error);
     if (status) return status;
     memory_budget *budget = mem_alloc(m->context, sizeof *budget);
-    if (!budget) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a session");
+    if (!budget) return fail_memory(error, "session");
     *budget = (memory_budget){.from = m->context, .limit = o.max_bytes};
     const ssm2d_context_options c = {.size = sizeof c,
                                      .threads = o.threads,

@@ -37,18 +37,19 @@ ssm2d_status field_from_json(field_source from, const ssm2d_field *f, const cJSO
 {
     char *place = (char *)config + f->offset, shown[SHOWN];
     int numbers[SSM2D_LIST], count;
+    ssm2d_list list = {0};
     switch (f->kind) {
     case SSM2D_KIND_INT:
         if (!field_takes(f, number_of(value))) break;
-        *(int *)(void *)place = (int)value->valuedouble;
+        memcpy(place, &(int){(int)value->valuedouble}, sizeof(int));
         return SSM2D_OK;
     case SSM2D_KIND_REAL:
         if (!field_takes(f, number_of(value))) break;
-        *(double *)(void *)place = field_real(value->valuedouble);
+        memcpy(place, &(double){field_real(value->valuedouble)}, sizeof(double));
         return SSM2D_OK;
     case SSM2D_KIND_FLAG:
         if (!cJSON_IsBool(value)) break;
-        *(int *)(void *)place = cJSON_IsTrue(value);
+        memcpy(place, &(int){cJSON_IsTrue(value)}, sizeof(int));
         return SSM2D_OK;
     case SSM2D_KIND_CHOICE:
     case SSM2D_KIND_TEXT:
@@ -57,31 +58,45 @@ ssm2d_status field_from_json(field_source from, const ssm2d_field *f, const cJSO
     case SSM2D_KIND_PAIR:
         count = numbers_of(f, value, 2, numbers);
         if (!count || (count == 1 && cJSON_IsArray(value))) break;
-        ((int *)(void *)place)[0] = numbers[0];
-        ((int *)(void *)place)[1] = numbers[count - 1];
+        numbers[1] = numbers[count - 1];
+        memcpy(place, numbers, 2 * sizeof *numbers);
         return SSM2D_OK;
     case SSM2D_KIND_LIST:
         if (!(count = numbers_of(f, value, SSM2D_LIST, numbers))) break;
-        *(ssm2d_list *)(void *)place = (ssm2d_list){.count = count};
-        memcpy(((ssm2d_list *)(void *)place)->at, numbers, (size_t)count * sizeof *numbers);
+        list.count = count;
+        memcpy(list.at, numbers, (size_t)count * sizeof *numbers);
+        memcpy(place, &list, sizeof list);
         return SSM2D_OK;
     }
     return field_refuse(from, f, json_show(value, shown, sizeof shown), error);
 }
 
+/* Configurations may be kept as bytes: fields are copied. */
+static int int_at(const char *place)
+{
+    int number;
+    memcpy(&number, place, sizeof number);
+    return number;
+}
+
 cJSON *field_to_json(const ssm2d_field *f, const void *config)
 {
     const char *place = (const char *)config + f->offset;
-    const int *number = (const int *)(const void *)place;
-    const ssm2d_list *list = (const ssm2d_list *)(const void *)place;
+    int numbers[2];
+    double real;
+    ssm2d_list list;
     switch (f->kind) {
-    case SSM2D_KIND_INT: return cJSON_CreateNumber(*number);
-    case SSM2D_KIND_REAL: return cJSON_CreateNumber(*(const double *)(const void *)place);
-    case SSM2D_KIND_FLAG: return cJSON_CreateBool(*number);
-    case SSM2D_KIND_CHOICE: return cJSON_CreateString(f->names[*number]);
+    case SSM2D_KIND_INT: return cJSON_CreateNumber(int_at(place));
+    case SSM2D_KIND_REAL: memcpy(&real, place, sizeof real); return cJSON_CreateNumber(real);
+    case SSM2D_KIND_FLAG: return cJSON_CreateBool(int_at(place));
+    case SSM2D_KIND_CHOICE: return cJSON_CreateString(f->names[int_at(place)]);
     case SSM2D_KIND_TEXT: return cJSON_CreateString(place);
-    case SSM2D_KIND_PAIR: return cJSON_CreateIntArray(number, 2);
-    case SSM2D_KIND_LIST: return cJSON_CreateIntArray(list->at, list->count);
+    case SSM2D_KIND_PAIR:
+        memcpy(numbers, place, sizeof numbers);
+        return cJSON_CreateIntArray(numbers, 2);
+    case SSM2D_KIND_LIST:
+        memcpy(&list, place, sizeof list);
+        return cJSON_CreateIntArray(list.at, list.count);
     }
     return NULL;
 }

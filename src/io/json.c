@@ -270,17 +270,6 @@ ssm2d_status json_get_int(const char *file, const cJSON *object, const char *key
     return refuse(file, key, item, use, error);
 }
 
-ssm2d_status json_get_bool(const char *file, const cJSON *object, const char *key, json_need need,
-                           int *value, ssm2d_error *error)
-{
-    const cJSON *item;
-    ssm2d_status status = find(file, object, key, need, &item, error);
-    if (status || !item) return status;
-    if (!cJSON_IsBool(item)) return refuse(file, key, item, "true or false", error);
-    *value = cJSON_IsTrue(item);
-    return SSM2D_OK;
-}
-
 ssm2d_status json_get_string(const char *file, const cJSON *object, const char *key, json_need need,
                              const char **value, ssm2d_error *error)
 {

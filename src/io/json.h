@@ -41,8 +41,6 @@ int json_add(cJSON *object, const char *key, cJSON *value);
 typedef enum json_need { JSON_OPTIONAL, JSON_REQUIRED } json_need;
 ssm2d_status json_get_int(const char *file, const cJSON *object, const char *key, json_need need,
                           int low, int high, int *value, ssm2d_error *error);
-ssm2d_status json_get_bool(const char *file, const cJSON *object, const char *key, json_need need,
-                           int *value, ssm2d_error *error);
 ssm2d_status json_get_string(const char *file, const cJSON *object, const char *key, json_need need,
                              const char **value, ssm2d_error *error);
 

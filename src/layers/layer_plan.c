@@ -55,7 +55,7 @@ static ssm2d_status create(ssm2d_context *context, const ssm2d_layer *layer,
     if (!status) status = plan_options_plane(&o, &cells, error);
     if (status) return status;
     ssm2d_plan *request = mem_alloc(context, layer->kind->plan_size);
-    if (!request) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a plan");
+    if (!request) return fail_memory(error, "plan");
     begin(request, context, layer, &o, &cells);
     status = plan_choose(request, layer, out, error);
     mem_free(context, request);

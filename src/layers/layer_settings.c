@@ -226,8 +226,7 @@ ssm2d_status ssm2d_layer_create(ssm2d_context *context, const char *name, const 
     const ssm2d_status status = layer_parse(settings, &layer, error);
     if (status) return status;
     layer.context = context;
-    if (!(*out = mem_alloc(context, sizeof **out)))
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a layer");
+    if (!(*out = mem_alloc(context, sizeof **out))) return fail_memory(error, "layer");
     **out = layer;
     return SSM2D_OK;
 }

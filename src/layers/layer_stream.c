@@ -31,7 +31,7 @@ ssm2d_status layer_stream_create(ssm2d_context *context, const ssm2d_layer *laye
     if (status) return status;
 
     ssm2d_stream *s = mem_alloc(context, sizeof *s);
-    if (!s) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a stream");
+    if (!s) return fail_memory(error, "stream");
     s->context = context;
     ssm2d_plan_options o = ssm2d_plan_options_default();
     o.batch = batch;
@@ -48,8 +48,7 @@ ssm2d_status layer_stream_create(ssm2d_context *context, const ssm2d_layer *laye
     s->states = mem_alloc(context, s->bytes);
     if (!s->states) {
         status =
-            fail(error, SSM2D_ERROR_MEMORY,
-                 "no memory for the %zu bytes of state of a stream of %zu columns", s->bytes, cols);
+            fail_memory(error, "%zu bytes of state of a stream of %zu columns", s->bytes, cols);
         goto failed;
     }
     layer_prepare(s->plan, s->workspace, type, params);

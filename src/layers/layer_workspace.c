@@ -17,8 +17,7 @@ ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **ou
     char *memory = ws ? mem_alloc(plan->context, plan->bytes) : NULL;
     if (!memory) {
         mem_free(plan->context, ws);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for a workspace of %zu bytes",
-                    plan->bytes);
+        return fail_memory(error, "workspace of %zu bytes", plan->bytes);
     }
     *ws = (ssm2d_workspace){plan, plan->context, memory, HOLDS_NOTHING};
     *out = ws;

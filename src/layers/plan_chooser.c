@@ -50,7 +50,7 @@ static ssm2d_status make_draft(const ssm2d_plan *request, int i, ssm2d_plan **ou
                                ssm2d_error *error)
 {
     ssm2d_plan *p = mem_alloc(request->context, request->kind->plan_size);
-    if (!p) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a plan");
+    if (!p) return fail_memory(error, "plan");
     memcpy(p, request, request->kind->plan_size);
     p->algorithm = p->functions->algorithm(i);
     ssm2d_status status = p->functions->plan(p, i, error);
@@ -87,10 +87,8 @@ static ssm2d_status make_arrays(const ssm2d_plan *r, size_t params, measure_arra
                     "measure 0");
     char *block = mem_alloc(r->context, bytes);
     if (!block)
-        return fail(error, SSM2D_ERROR_MEMORY,
-                    "measure=1: no memory for the %zu bytes of arrays to measure with; use "
-                    "measure 0",
-                    bytes);
+        return fail_memory(error, "measure=1: %zu bytes of arrays to measure with; use measure 0",
+                           bytes);
     const size_t in = size * plan_options_origin(o, r->channels, o->in);
     const size_t out = size * plan_options_origin(o, r->channels, o->out);
     *a = (measure_arrays){.params = block + at[0],

@@ -128,7 +128,7 @@ ssm2d_status mixer_kernel(ssm2d_context *context, const mixer_config *m, int cha
     for (int i = 0; i < rank; i++) elements *= shape[i];
     kernels = mem_alloc(context, elements * sizeof *kernels);
     if (!kernels) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for kernels");
+        status = fail_memory(error, "kernels");
         goto done;
     }
     ssm2d_kernel(plan, workspace, params, kernels);

@@ -74,7 +74,7 @@ ssm2d_status mixer_config_set(field_source from, const char *key, const char *te
     *known = is_old(m, key);
     if (!*known) return SSM2D_OK;
     cJSON *object = object_of(key, text);
-    if (!object) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a value", from.where);
+    if (!object) return fail_memory(error, "%s: value", from.where);
     ssm2d_status status = layer_read_old(from, object, m->kind, &m->values, error);
     cJSON_Delete(object);
     return status;

@@ -28,6 +28,10 @@ enum { MODEL_OWN = 512 };
 struct model_config;
 typedef tensor *model_head(graph *g, const struct model_config *c, tensor *tokens);
 
+/* The key of outputs in files, from when there were classes alone: their number in a configuration,
+ * their names in data.json and in exported models. */
+#define OUTPUTS_KEY "classes"
+
 typedef struct model_config {
     const model *model; /* what it began as */
     int image[2];       /* rows and columns in pixels */
@@ -122,8 +126,6 @@ ssm2d_status model_config_read(const ssm2d_context *context, const char *path, m
 /* To be freed with cJSON_Delete; NULL if out of memory. Read again it gives the same
  * configuration. */
 cJSON *model_config_to_json(const model_config *config);
-ssm2d_status model_config_write(const ssm2d_context *context, const char *path,
-                                const model_config *config, ssm2d_error *error);
 /* Fills in what follows from the rest (the patch of `vit`) and checks that all of it fits
  * together. A builder needs this before. */
 ssm2d_status model_config_finish(model_config *config, ssm2d_error *error);

@@ -3,7 +3,6 @@
 #include "core/status.h"
 #include "core/suggest.h"
 #include "io/field_json.h"
-#include "io/file.h"
 #include "io/json.h"
 #include "io/text.h"
 #include "models/model.h"
@@ -21,7 +20,8 @@ static const ssm2d_field common_fields[] = {
      SSM2D_KIND_PAIR, PLACE(image), 1, 16384, NULL, NULL, NULL},
     {"channels", "channels of an image: 3, or 1 for grey", SSM2D_KIND_INT, PLACE(channels), 1, 512,
      NULL, NULL, NULL},
-    {"classes", "number of classes", SSM2D_KIND_INT, PLACE(outputs), 1, 1 << 20, NULL, NULL, NULL},
+    {OUTPUTS_KEY, "number of classes", SSM2D_KIND_INT, PLACE(outputs), 1, 1 << 20, NULL, NULL,
+     NULL},
     {0}};
 
 const ssm2d_field *model_common_fields(void) { return common_fields; }
@@ -270,19 +270,6 @@ cJSON *model_config_to_json(const model_config *c)
     cJSON_Delete(mixer_object);
     cJSON_Delete(root);
     return NULL;
-}
-
-ssm2d_status model_config_write(const ssm2d_context *context, const char *path,
-                                const model_config *config, ssm2d_error *error)
-{
-    cJSON *root = model_config_to_json(config);
-    char *text = root ? cJSON_Print(root) : NULL;
-    ssm2d_status status =
-        text ? file_write_text(context, path, text, error)
-             : fail(error, SSM2D_ERROR_MEMORY, "no memory to write a configuration");
-    cJSON_free(text);
-    cJSON_Delete(root);
-    return status;
 }
 
 int model_config_same(const model_config *a, const model_config *b)

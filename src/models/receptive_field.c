@@ -62,7 +62,7 @@ ssm2d_status receptive_field_create(ssm2d_context *context, const model_config *
 {
     receptive_field *r = mem_alloc(context, sizeof *r);
     *out = NULL;
-    if (!r) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a receptive field");
+    if (!r) return fail_memory(error, "receptive field");
     *r = (receptive_field){.context = context, .config = *config, .random = rng_seed(0)};
     ssm2d_status status = build(r, blocks, error);
     if (!status) {
@@ -70,8 +70,7 @@ ssm2d_status receptive_field_create(ssm2d_context *context, const model_config *
         r->params = mem_alloc(context, count * sizeof *r->params);
         r->grads = mem_alloc(context, count * sizeof *r->grads);
         r->last = mem_alloc(context, 2 * pixels_of(r) * sizeof *r->last);
-        if (!r->params || !r->grads || !r->last)
-            status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a receptive field");
+        if (!r->params || !r->grads || !r->last) status = fail_memory(error, "receptive field");
     }
     if (!status) status = weights_copy(w, params, r->g, IMAGES + 1, r->params, error);
     if (status) {

@@ -18,7 +18,7 @@ ssm2d_status weights_create(ssm2d_context *context, const model_config *config, 
 {
     weights *w = mem_alloc(context, sizeof *w);
     *out = NULL;
-    if (!w) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a model");
+    if (!w) return fail_memory(error, "model");
     w->context = context;
     w->config = *config;
     ssm2d_status status = graph_create(context, 0, &w->graph, error);

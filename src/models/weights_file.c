@@ -147,8 +147,7 @@ static ssm2d_status load_resized(loading *l, const param_array *a, const safeten
                     shape_text(found->rank, found->shape, one, sizeof one), g.cells[0], g.cells[1],
                     a->spec.resize == PARAM_RELATIVE ? "offsets" : "patches");
     float *old = mem_alloc(l->w->context, found->count * sizeof *old);
-    if (!old)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %s", text_path(l->path), a->name);
+    if (!old) return fail_memory(error, "%s: %s", text_path(l->path), a->name);
     ssm2d_status status = safetensors_read_float(l->file, found, old, error);
     if (!status) resize_array(a, old, found->count, cells, l->params + a->offset);
     if (a->spec.resize == PARAM_RELATIVE) {
@@ -289,8 +288,7 @@ ssm2d_status weights_load(const weights *w, const char *path, const weights_opti
     l.file = file;
     l.found = mem_alloc(w->context, (size_t)w->count * sizeof *l.found);
     status = l.found ? load_arrays(&l, error)
-                     : fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays",
-                            text_path(path), w->count);
+                     : fail_memory(error, "%s: names of %d arrays", text_path(path), w->count);
     if (!status && report) *report = l.report;
     mem_free(w->context, l.found);
     safetensors_close(file);
@@ -329,8 +327,7 @@ static ssm2d_status save(const weights *w, const char *path, const float *number
     char(*texts)[CELLS_TEXT] = mem_alloc(w->context, (arrays + 1) * sizeof *texts);
     ssm2d_status status = SSM2D_OK;
     if (!items || !notes || !texts)
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the names of %d arrays",
-                      text_path(path), w->count);
+        status = fail_memory(error, "%s: names of %d arrays", text_path(path), w->count);
     for (int i = 0; i < w->count && !status; i++) {
         const param_array *a = &w->arrays[i];
         if (!with_state && a->spec.group == PARAM_STATE) continue;

@@ -1,4 +1,4 @@
-/* bce - mean over batch and classes of -t*log s(x) - (1-t)*log(1 - s(x)), s the sigmoid. loss:
+/* bce - mean over batch and outputs of -t*log s(x) - (1-t)*log(1 - s(x)), s the sigmoid. loss:
  * [1]. Tasks have some elements; the losses of tasks are added up in order. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"

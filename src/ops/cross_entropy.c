@@ -7,11 +7,11 @@
 #include <math.h>
 
 /* log of the sum of exponentials of a row */
-static double log_sum(const real *x, size_t classes)
+static double log_sum(const real *x, size_t outputs)
 {
     double top = (double)x[0], sum = 0;
-    for (size_t c = 1; c < classes; c++) top = (double)x[c] > top ? (double)x[c] : top;
-    for (size_t c = 0; c < classes; c++) sum += exp((double)x[c] - top);
+    for (size_t c = 1; c < outputs; c++) top = (double)x[c] > top ? (double)x[c] : top;
+    for (size_t c = 0; c < outputs; c++) sum += exp((double)x[c] - top);
     return top + log(sum);
 }
 
@@ -45,12 +45,12 @@ static void forward_rows(void *arg, size_t task, int worker)
     (void)worker;
     const job *j = arg;
     const node *n = j->n;
-    const size_t classes = n->in[0]->shape[1],
+    const size_t outputs = n->in[0]->shape[1],
                  end = min_size((task + 1) * j->rows, n->in[0]->shape[0]);
     for (size_t b = task * j->rows; b < end; b++) {
-        const real *x = n->in[0]->data + b * classes, *t = n->in[1]->data + b * classes;
-        double all = log_sum(x, classes), loss = 0;
-        for (size_t c = 0; c < classes; c++) loss += (double)t[c] * (all - (double)x[c]);
+        const real *x = n->in[0]->data + b * outputs, *t = n->in[1]->data + b * outputs;
+        double all = log_sum(x, outputs), loss = 0;
+        for (size_t c = 0; c < outputs; c++) loss += (double)t[c] * (all - (double)x[c]);
         j->losses[b] = loss;
     }
 }
@@ -70,15 +70,15 @@ static void backward_rows(void *arg, size_t task, int worker)
     (void)worker;
     const job *j = arg;
     const node *n = j->n;
-    const size_t B = n->in[0]->shape[0], classes = n->in[0]->shape[1],
+    const size_t B = n->in[0]->shape[0], outputs = n->in[0]->shape[1],
                  end = min_size((task + 1) * j->rows, B);
     const double scale = (double)n->out->grad[0] / (double)B;
     for (size_t b = task * j->rows; b < end; b++) {
-        const real *x = n->in[0]->data + b * classes, *t = n->in[1]->data + b * classes;
-        real *dx = n->in[0]->grad + b * classes;
-        double all = log_sum(x, classes), weight = 0;
-        for (size_t c = 0; c < classes; c++) weight += (double)t[c];
-        for (size_t c = 0; c < classes; c++) {
+        const real *x = n->in[0]->data + b * outputs, *t = n->in[1]->data + b * outputs;
+        real *dx = n->in[0]->grad + b * outputs;
+        double all = log_sum(x, outputs), weight = 0;
+        for (size_t c = 0; c < outputs; c++) weight += (double)t[c];
+        for (size_t c = 0; c < outputs; c++) {
             real d = (real)(scale * (weight * exp((double)x[c] - all) - (double)t[c]));
             dx[c] = d + (n->adds[0] ? dx[c] : 0);
         }

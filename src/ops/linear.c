@@ -46,8 +46,7 @@ static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
         g->context, g->training
                         ? sizeof(weights_grid)
                         : sizeof(kept) + linear_simd(g)->gemm_packed_size(n, k) * sizeof(real));
-    if (!nd->object)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for packed weights of %zu x %zu", n, k);
+    if (!nd->object) return fail_memory(error, "packed weights of %zu x %zu", n, k);
     if (g->training) *(weights_grid *)nd->object = linear_cut_weights(g, nd);
     return SSM2D_OK;
 }

@@ -169,7 +169,6 @@ ssm2d_status linear_warm_up(graph *g, const node *nd, ssm2d_error *error)
     const int done = zeros && try_products(g, nd, zeros);
     mem_free(g->context, own);
     if (done) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_MEMORY,
-                "out of memory: matrix products of %zu rows with weights of %zu x %zu", y.m, y.n,
-                y.k);
+    return fail_memory(error, "matrix products of %zu rows with weights of %zu x %zu", y.m, y.n,
+                       y.k);
 }

@@ -11,6 +11,14 @@
 
 /* ---- page ------------------------------------------------------------------------------------ */
 
+static void put_title(html *h, const report *r)
+{
+    if (r->run_count == 1)
+        html_text(h, r->runs[0].name);
+    else
+        html_printf(h, "%d runs", r->run_count);
+}
+
 static void put_head(html *h, const report *r)
 {
     html_put(h, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -18,10 +26,7 @@ static void put_head(html *h, const report *r)
                 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                 "img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
                 "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-    if (r->run_count == 1)
-        html_text(h, r->runs[0].name);
-    else
-        html_printf(h, "%d runs", r->run_count);
+    put_title(h, r);
     html_put(h, " – ssm2d report</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n");
     html_put(h, asset_css);
     html_put(h, "</style>\n</head>\n<body>\n");
@@ -43,10 +48,7 @@ static void put_header(html *h, const report *r)
     for (int i = 0; i < r->run_count && !first; i++)
         if (r->runs[i].known) first = &r->runs[i];
     html_put(h, "<header class=\"top\">\n<div><p class=\"brand\">ssm2d report</p>\n<h1>");
-    if (r->run_count == 1)
-        html_text(h, r->runs[0].name);
-    else
-        html_printf(h, "%d runs", r->run_count);
+    put_title(h, r);
     html_put(h, "</h1>\n<p class=\"lead\">");
     if (first && !report_key_differs(r, "data")) {
         html_put(h, "on ");

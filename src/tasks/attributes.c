@@ -4,16 +4,10 @@
  *
  *     (1 - e) t + e / 2 */
 #include "core/arith.h"
-#include "io/json.h"
 #include "io/text.h"
 #include "tasks/label_tables.h"
 
 static int suits(const dataset_info *data) { return data->labels == LABEL_BINARY; }
-
-static task_outputs outputs_of(const dataset_info *data)
-{
-    return (task_outputs){data->classes, data->class_names, data->class_ids};
-}
 
 static void make_target(const target_format *f, target_image *image, float *target)
 {
@@ -100,13 +94,7 @@ static int shown(const task_prediction *p)
 static void print(const task_prediction *p, FILE *to)
 {
     const int top = shown(p);
-    for (int i = 0; i < top; i++) {
-        double probability;
-        const int a = label_next(p, &probability);
-        fprintf(to, "%s ", i ? "," : "");
-        text_print(to, p->outputs->names[a]);
-        fprintf(to, " %.1f %%", 100 * probability);
-    }
+    label_print_likeliest(p, top, to);
     if (!p->top)
         fprintf(to, "%s not the other %d of %d attributes", top ? ";" : "", p->outputs->count - top,
                 p->outputs->count);
@@ -115,18 +103,7 @@ static void print(const task_prediction *p, FILE *to)
 static int to_json(const task_prediction *p, cJSON *to)
 {
     const int top = p->top ? min_int(p->top, p->outputs->count) : p->outputs->count;
-    cJSON *list = cJSON_AddArrayToObject(to, "attributes");
-    int good = list != NULL;
-    for (int i = 0; good && i < top; i++) {
-        double probability;
-        const int a = label_next(p, &probability);
-        cJSON *one = cJSON_CreateObject();
-        good = json_add(list, NULL, one)
-               && cJSON_AddStringToObject(one, "name", p->outputs->names[a])
-               && cJSON_AddNumberToObject(one, "probability", probability)
-               && cJSON_AddBoolToObject(one, "has", probability > 0.5);
-    }
-    return good;
+    return label_likeliest_to_json(p, top, "attributes", 1, to);
 }
 
 /* All attributes have a column, in the order of the data. */
@@ -152,7 +129,7 @@ const task task_attributes = {
     .help = "any of several attributes for each image (multi-label classification)",
     .accepts = suits,
     .suits = suits,
-    .outputs = outputs_of,
+    .outputs = label_outputs,
     .one = "attribute",
     .many = "attributes",
     .labels = "binary labels",

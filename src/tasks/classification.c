@@ -3,7 +3,6 @@
  *
  *     (1 - e) t + e / classes */
 #include "core/arith.h"
-#include "io/json.h"
 #include "io/text.h"
 #include "tasks/label_tables.h"
 
@@ -11,11 +10,6 @@ enum { USUAL = 3, TOP = 5 }; /* default number of classes that are printed; k of
 enum { CORRECT, IN_TOP, PAIR, VALUES };
 
 static int suits(const dataset_info *data) { return data->labels == LABEL_CLASS; }
-
-static task_outputs outputs_of(const dataset_info *data)
-{
-    return (task_outputs){data->classes, data->class_names, data->class_ids};
-}
 
 static void make_target(const target_format *f, target_image *image, float *target)
 {
@@ -106,30 +100,12 @@ static int shown(const task_outputs *o, int top) { return min_int(top ? top : US
 
 static void print(const task_prediction *p, FILE *to)
 {
-    const int top = shown(p->outputs, p->top);
-    for (int i = 0; i < top; i++) {
-        double probability;
-        const int c = label_next(p, &probability);
-        fprintf(to, "%s ", i ? "," : "");
-        text_print(to, p->outputs->names[c]);
-        fprintf(to, " %.1f %%", 100 * probability);
-    }
+    label_print_likeliest(p, shown(p->outputs, p->top), to);
 }
 
 static int to_json(const task_prediction *p, cJSON *to)
 {
-    const int top = shown(p->outputs, p->top);
-    cJSON *list = cJSON_AddArrayToObject(to, "classes");
-    int good = list != NULL;
-    for (int i = 0; good && i < top; i++) {
-        double probability;
-        const int c = label_next(p, &probability);
-        cJSON *one = cJSON_CreateObject();
-        good = json_add(list, NULL, one)
-               && cJSON_AddStringToObject(one, "name", p->outputs->names[c])
-               && cJSON_AddNumberToObject(one, "probability", probability);
-    }
-    return good;
+    return label_likeliest_to_json(p, shown(p->outputs, p->top), "classes", 0, to);
 }
 
 static void print_csv_head(const task_outputs *o, int top, FILE *to)
@@ -158,7 +134,7 @@ const task task_classification = {
     .help = "one of several classes for each image",
     .accepts = suits,
     .suits = suits,
-    .outputs = outputs_of,
+    .outputs = label_outputs,
     .one = "class",
     .many = "classes",
     .labels = "one class per image",

@@ -1,6 +1,12 @@
 #include "tasks/label_tables.h"
 
 #include "io/json.h"
+#include "io/text.h"
+
+task_outputs label_outputs(const dataset_info *data)
+{
+    return (task_outputs){data->label_count, data->label_names, data->label_ids};
+}
 
 size_t label_count_size(const task_shape *shape) { return 3 * (size_t)shape->outputs; }
 
@@ -68,4 +74,32 @@ int label_next(const task_prediction *p, double *value)
     *value = p->values[best];
     p->values[best] = -1;
     return best;
+}
+
+void label_print_likeliest(const task_prediction *p, int top, FILE *to)
+{
+    for (int i = 0; i < top; i++) {
+        double probability;
+        const int output = label_next(p, &probability);
+        fprintf(to, "%s ", i ? "," : "");
+        text_print(to, p->outputs->names[output]);
+        fprintf(to, " %.1f %%", 100 * probability);
+    }
+}
+
+int label_likeliest_to_json(const task_prediction *p, int top, const char *key, int with_has,
+                            cJSON *to)
+{
+    cJSON *list = cJSON_AddArrayToObject(to, key);
+    int good = list != NULL;
+    for (int i = 0; good && i < top; i++) {
+        double probability;
+        const int output = label_next(p, &probability);
+        cJSON *one = cJSON_CreateObject();
+        good = json_add(list, NULL, one)
+               && cJSON_AddStringToObject(one, "name", p->outputs->names[output])
+               && cJSON_AddNumberToObject(one, "probability", probability)
+               && (!with_has || cJSON_AddBoolToObject(one, "has", probability > 0.5));
+    }
+    return good;
 }

@@ -12,6 +12,9 @@ typedef struct label_counts {
     size_t *hits;      /* both */
 } label_counts;
 
+/* An output for each label of the data. */
+task_outputs label_outputs(const dataset_info *data);
+
 size_t label_count_size(const task_shape *shape);
 label_counts label_counts_of(size_t *counts, int outputs);
 
@@ -34,5 +37,10 @@ int label_table_to_json(const task_detail *detail, const char *const *names, con
 
 /* Returns the likeliest output that was not written yet and its value, which is then set to -1. */
 int label_next(const task_prediction *p, double *value);
+/* The `top` likeliest outputs with their probabilities. */
+void label_print_likeliest(const task_prediction *p, int top, FILE *to);
+/* Adds a list {"name", "probability"} of them, with_has: and "has". */
+int label_likeliest_to_json(const task_prediction *p, int top, const char *key, int with_has,
+                            cJSON *to);
 
 #endif

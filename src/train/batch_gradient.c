@@ -236,8 +236,7 @@ static ssm2d_status make_buckets(batch_gradient *b, ssm2d_error *error)
     reduction_bucket *ranges = mem_alloc(s->context, count * sizeof *ranges);
     b->buckets = mem_alloc(s->context, count * sizeof *b->buckets);
     ssm2d_status status = SSM2D_OK;
-    if (!ranges || !b->buckets)
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu buckets", count);
+    if (!ranges || !b->buckets) status = fail_memory(error, "%zu buckets", count);
     for (size_t end = total; end && !status; end -= min_size(end, size)) {
         const size_t first = end - min_size(end, size);
         b->buckets[b->bucket_count++] =
@@ -282,8 +281,7 @@ static ssm2d_status take_memory(batch_gradient *b, ssm2d_error *error)
     if (good && s->slices > 1 && has_state(s->weights))
         good = !!(b->state = mem_alloc(s->context, bytes));
     if (good) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_MEMORY, "no memory for the gradients of %d slices of a batch",
-                s->slices);
+    return fail_memory(error, "gradients of %d slices of a batch", s->slices);
 }
 
 ssm2d_status batch_gradient_create(const gradient_setup *setup, batch_gradient **out,
@@ -291,7 +289,7 @@ ssm2d_status batch_gradient_create(const gradient_setup *setup, batch_gradient *
 {
     *out = NULL;
     batch_gradient *b = mem_alloc(setup->context, sizeof *b);
-    if (!b) return fail(error, SSM2D_ERROR_MEMORY, "no memory for gradients");
+    if (!b) return fail_memory(error, "gradients");
     b->setup = *setup;
     b->own = setup->slices / setup->cluster->size;
     ssm2d_status status = take_memory(b, error);

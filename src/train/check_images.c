@@ -56,8 +56,7 @@ static ssm2d_status add_up(trainer *t, file_check *result, ssm2d_error *error)
     cluster *c = t->cluster;
     if (c->size == 1) return SSM2D_OK;
     file_check *all = mem_alloc(t->context, (size_t)c->size * sizeof *all);
-    ssm2d_status status =
-        all ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory to count images");
+    ssm2d_status status = all ? SSM2D_OK : fail_memory(error, "counting images");
     status = cluster_agree(c, status, error);
     if (!status) status = cluster_gather(c, result, sizeof *result, all, error);
     if (!status) *result = (file_check){0};
@@ -148,8 +147,7 @@ ssm2d_status skipped_total(const ssm2d_context *context, cluster *c, loader *l, 
     if (c->size == 1) return SSM2D_OK;
     found *all = mem_alloc(context, (size_t)c->size * sizeof *all);
     double *scratch = mem_alloc(context, 2 * PART * sizeof *scratch);
-    ssm2d_status status =
-        all && scratch ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory to count images");
+    ssm2d_status status = all && scratch ? SSM2D_OK : fail_memory(error, "counting images");
     status = cluster_agree(c, status, error);
     if (!status) status = cluster_gather(c, &own, sizeof own, all, error);
     size_t sum = 0;

@@ -175,7 +175,7 @@ ssm2d_status checkpoint_open(const ssm2d_context *context, const char *path, che
     char *end;
     *out = NULL;
     checkpoint *c = mem_alloc(context, sizeof *c + strlen(path) + 1);
-    if (!c) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to read it", text_path(path));
+    if (!c) return fail_memory(error, "reading %s", text_path(path));
     c->context = context;
     c->path = (char *)(c + 1);
     memcpy(c->path, path, strlen(path));

@@ -91,9 +91,7 @@ static ssm2d_status join(work *w, cluster *c, ssm2d_status status, ssm2d_error *
 {
     const size_t size = w->count;
     double *scratch = mem_alloc(w->e->context, 2 * size * sizeof *scratch);
-    if (!status && !scratch)
-        status =
-            fail(error, SSM2D_ERROR_MEMORY, "no memory for the results of %zu images", w->places);
+    if (!status && !scratch) status = fail_memory(error, "results of %zu images", w->places);
     status = cluster_agree(c, status, error);
     if (!status) status = cluster_sum(c, w->losses, scratch, size, error);
     if (!status && w->counts)
@@ -139,8 +137,7 @@ static ssm2d_status reserve(work *w, ssm2d_error *error)
     w->losses = mem_alloc(w->e->context, w->count * sizeof *w->losses);
     w->counts = counts ? mem_alloc(w->e->context, w->count_size * sizeof *w->counts) : NULL;
     if (!w->losses || (counts && !w->counts))
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the results of %zu images",
-                    w->places);
+        return fail_memory(error, "results of %zu images", w->places);
     w->values = w->losses + w->places;
     w->totals = w->values + w->places * values;
     return SSM2D_OK;
@@ -152,9 +149,7 @@ static ssm2d_status keep_detail(const work *w, const evaluation *r, task_detail 
 {
     const size_t count = w->places * (size_t)w->t->values;
     double *values = mem_alloc(w->e->context, (count + 1) * sizeof *values);
-    if (!values)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the results of %zu images",
-                    w->places);
+    if (!values) return fail_memory(error, "results of %zu images", w->places);
     memcpy(values, w->values, count * sizeof *values);
     *d = (task_detail){r->images, w->places, values, w->counts, w->shape};
     return SSM2D_OK;
@@ -204,9 +199,7 @@ ssm2d_status evaluation_confusion(const ssm2d_context *context, const task *t, c
     size_t n = 0;
     *cells = list;
     *count = 0;
-    if (!list)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the results of %zu images",
-                    d->images);
+    if (!list) return fail_memory(error, "results of %zu images", d->images);
     for (size_t i = 0; i < d->places; i++) {
         confusion_cell cell = {.count = 1};
         if (t->pair(d, i, &cell.truth, &cell.predicted)) list[n++] = cell;

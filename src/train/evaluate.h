@@ -4,7 +4,7 @@
 
 #include "cluster/cluster.h"
 #include "data/loader.h"
-#include "draw/confusion_cells.h"
+#include "draw/confusion.h"
 #include "inference/evaluator.h"
 #include "tasks/task.h"
 

@@ -144,7 +144,7 @@ ssm2d_status machines_add(const ssm2d_context *context, const char *path, long s
     if (!list || !here || !add(list, here, step)) {
         if (!list) cJSON_Delete(here);
         cJSON_Delete(list);
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for it", text_path(path));
+        return fail_memory(error, "writing %s", text_path(path));
     }
     return json_write(context, path, list, error);
 }

@@ -29,8 +29,7 @@ static ssm2d_status keep(metrics *m, const metric *line, ssm2d_error *error)
 {
     metric *lines = mem_grow(m->context, m->lines, sizeof *lines, m->count, 1, &m->capacity);
     if (!lines)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu lines of metrics",
-                    text_path(m->path), m->count + 1);
+        return fail_memory(error, "%s: %zu lines of metrics", text_path(m->path), m->count + 1);
     m->lines = lines;
     m->lines[m->count++] = *line;
     return SSM2D_OK;
@@ -71,9 +70,7 @@ static ssm2d_status parse_blocks(const metrics *m, const cJSON *root, metric *li
     const int blocks = cJSON_IsArray(norms) ? cJSON_GetArraySize(norms) : 0;
     if (!blocks || !cJSON_IsArray(gains) || cJSON_GetArraySize(gains) != blocks) return SSM2D_OK;
     double *numbers = mem_alloc(m->context, 2 * (size_t)blocks * sizeof *numbers);
-    if (!numbers)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for the numbers of %d blocks",
-                    text_path(m->path), blocks);
+    if (!numbers) return fail_memory(error, "%s: values of %d blocks", text_path(m->path), blocks);
     copy_numbers(norms, numbers);
     copy_numbers(gains, numbers + blocks);
     line->blocks = blocks;
@@ -158,7 +155,7 @@ static ssm2d_status create(const ssm2d_context *context, const char *path, const
                            metrics **out, ssm2d_error *error)
 {
     metrics *m = *out = mem_alloc(context, sizeof *m + strlen(path) + 1);
-    if (!m) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for metrics", text_path(path));
+    if (!m) return fail_memory(error, "%s: metrics", text_path(path));
     m->context = context;
     m->what = &t->metrics[0];
     m->path = (char *)(m + 1);
@@ -224,8 +221,7 @@ ssm2d_status metrics_speed(const metrics *m, double *images_per_s, ssm2d_error *
     double *speeds = mem_alloc(m->context, (m->count + 1) * sizeof *speeds);
     *images_per_s = NAN;
     if (!speeds)
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu lines of metrics",
-                    text_path(m->path), m->count);
+        return fail_memory(error, "%s: %zu lines of metrics", text_path(m->path), m->count);
     for (size_t i = 0; i < m->count; i++)
         if (m->lines[i].is_epoch && m->lines[i].images_per_s > 0)
             speeds[count++] = m->lines[i].images_per_s;
@@ -315,7 +311,7 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
     double *column[COLUMNS], *table = mem_alloc(m->context, COLUMNS * rows * sizeof *table);
     int steps = 0, ends = 0, validation = 0;
     char label[TASK_TITLE];
-    if (!table) return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to draw", text_path(path));
+    if (!table) return fail_memory(error, "drawing %s", text_path(path));
     for (size_t i = 0; i < COLUMNS; i++) column[i] = table + i * rows;
     for (size_t i = 0; i < m->count; i++) {
         const metric *l = &m->lines[i];

@@ -3,10 +3,10 @@
  *
  *     {"kind": "step", "step": 50, "epoch": 0.107, "loss": 1.93, "lr": 0.001, "norm": 0.8, ..,
  *      "mixer_norms": [0.1, ..], "kernel_gains": [1.3, ..]}
- *     {"kind": "epoch", "step": 468, "epoch": 1, "loss": 0.91, "accuracy": 0.78, ..}
+ *     {"kind": "epoch", "step": 468, "epoch": 1, "loss": 0.91, METRIC: 0.78, ..}
  *
  * There is a line after every `log_every` steps, with the mean loss since the line before, and a
- * line after every epoch, in which the key "accuracy" is that of the task's first metric.
+ * line after every epoch, in which METRIC is the key of the task's first metric.
  * mixer_norms and kernel_gains have an element for each block with a mixer: see mixer_log.h. */
 #ifndef SSM2D_TRAIN_METRICS_H
 #define SSM2D_TRAIN_METRICS_H

@@ -37,7 +37,7 @@ ssm2d_status mixer_log_create(ssm2d_context *context, const weights *w, mixer_lo
     log->kernels = mem_alloc(context, largest * sizeof *log->kernels);
     if (!log->gradients || !log->gains || !log->kernels) {
         mixer_log_destroy(log);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for the kernels of %d blocks", w->blocks);
+        return fail_memory(error, "kernels of %d blocks", w->blocks);
     }
     log->blocks = w->blocks;
     return SSM2D_OK;

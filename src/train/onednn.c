@@ -104,9 +104,8 @@ ssm2d_status onednn_start(const ssm2d_context *context, ssm2d_error *error)
     const int done = state == START_DONE;
     pthread_mutex_unlock(&lock);
     return done ? SSM2D_OK
-                : fail(error, SSM2D_ERROR_MEMORY,
-                       "out of memory: oneDNN needs %d MB to compile its matrix products",
-                       CODE_BYTES >> 20);
+                : fail_memory(error, "oneDNN needs %d MB to compile its matrix products",
+                              CODE_BYTES >> 20);
 }
 
 ssm2d_status onednn_use(graph *g, ssm2d_error *error)

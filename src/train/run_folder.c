@@ -235,8 +235,7 @@ static ssm2d_status check_same_model(const char *folder, const run_model *m, ssm
     ssm2d_status status = SSM2D_OK;
     char what[200];
     if (!one || !two)
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to compare its models",
-                      text_path(folder));
+        status = fail_memory(error, "%s: comparing its models", text_path(folder));
     else if (json_difference(one, two, "train.json", "config.json", what, sizeof what))
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "%s: train.json and config.json describe different models: %s",

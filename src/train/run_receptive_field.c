@@ -145,7 +145,7 @@ ssm2d_status run_receptive_field_compute(ssm2d_context *context,
     field->values = mem_alloc(context, rows * cols * sizeof *field->values);
     j.radii = mem_alloc(context, SHARES * j.max_images * sizeof *j.radii);
     if (!j.image || !field->values || !j.radii) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for a receptive field");
+        status = fail_memory(error, "receptive field");
         goto done;
     }
     status = strcmp(q->images, "test") && is_file(q->images) ? add_file(&j, error)

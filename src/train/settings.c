@@ -138,7 +138,7 @@ static ssm2d_status set_model(train_settings *s, const char *file, const cJSON *
     model_config m = s->model;
     ssm2d_status status = model_config_from_json(file, object, others, &m, error);
     if (!status && has(object, "model")) {
-        leave_open(&m, !has(object, "image"), !has(object, "channels"), !has(object, "classes"));
+        leave_open(&m, !has(object, "image"), !has(object, "channels"), !has(object, OUTPUTS_KEY));
         if (!has(object, "mixer"))
             status = model_config_use_mixer(&m, model_default_mixer(m.model), error);
     }
@@ -244,8 +244,7 @@ ssm2d_status train_settings_same(const train_settings *a, const train_settings *
     *same = made && cJSON_Compare(one, two, 1);
     cJSON_Delete(one);
     cJSON_Delete(two);
-    return made ? SSM2D_OK
-                : fail(error, SSM2D_ERROR_MEMORY, "no memory to compare the run's settings");
+    return made ? SSM2D_OK : fail_memory(error, "comparing the run's settings");
 }
 
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error)
@@ -276,8 +275,8 @@ ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm
     if (!m->outputs) m->outputs = outputs;
     if (m->outputs != outputs)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "the model has %d %s and the data have %d: leave \"classes\" out", m->outputs,
-                    t->many, outputs);
+                    "the model has %d %s and the data have %d: leave \"" OUTPUTS_KEY "\" out",
+                    m->outputs, t->many, outputs);
     if (m->channels != 1 && m->channels != 3)
         return fail(error, SSM2D_ERROR_ARGUMENT, "\"channels\" is %d: images have 1 or 3",
                     m->channels);

@@ -155,10 +155,9 @@ static void advise(const trainer *t, ssm2d_status status, ssm2d_error *error)
 static ssm2d_status check_memory(const trainer *t, ssm2d_error *error)
 {
     if (!t->graph->out_of_memory) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_MEMORY,
-                "step %ld: out of memory in a matrix product of oneDNN. Last good checkpoint: %s, "
-                "step %ld",
-                t->state.step + 1, text_path(t->saved_path), t->saved_step);
+    return fail_memory(error,
+                       "step %ld: matrix product of oneDNN. Last good checkpoint: %s, step %ld",
+                       t->state.step + 1, text_path(t->saved_path), t->saved_step);
 }
 
 /* A process that cannot have its images takes part in the step all the same, so that no other waits

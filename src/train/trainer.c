@@ -167,7 +167,7 @@ static ssm2d_status make_state(trainer *t, ssm2d_error *error)
     t->losses = mem_alloc(t->context, 2 * (size_t)t->cluster->size * sizeof *t->losses);
     if (!good || (o->ema > 0 && !s->average) || !t->gradients || !t->partial || !t->spans
         || !t->reports || !t->losses)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory to train %zu parameters", count);
+        return fail_memory(error, "training %zu parameters", count);
     t->scores = t->losses + t->cluster->size;
     make_spans(t);
     const gradient_setup setup = {.context = t->context,
@@ -195,8 +195,7 @@ static ssm2d_status make_texts(trainer *t, ssm2d_error *error)
     t->model_text = keys ? cJSON_Print(keys) : NULL;
     t->data_text = run_data_text(t->task, dataset_about(t->train_data), &norm);
     cJSON_Delete(keys);
-    if (!t->settings_text || !t->model_text || !t->data_text)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    if (!t->settings_text || !t->model_text || !t->data_text) return fail_memory(error, "settings");
     t->identity =
         (train_identity){t->settings_text, t->model_text, t->data_text, run_layout(t->weights)};
     return SSM2D_OK;
@@ -275,8 +274,7 @@ static ssm2d_status check_others(trainer *t, ssm2d_error *error)
     memset(s.options.data, 0, sizeof s.options.data);
     memset(s.options.start, 0, sizeof s.options.start);
     char *text = run_settings_text(&s);
-    ssm2d_status status =
-        text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    ssm2d_status status = text ? SSM2D_OK : fail_memory(error, "settings");
     status = cluster_agree(t->cluster, status, error);
     if (!status) status = cluster_same(t->cluster, "settings", text, strlen(text), error);
     cJSON_free(text);

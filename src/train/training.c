@@ -292,12 +292,12 @@ static ssm2d_status share_settings(cluster *c, resumed *r, ssm2d_error *error)
     char *text = c->rank == 0 ? run_settings_text(&r->settings) : NULL, *copy = NULL;
     size_t size = text ? strlen(text) + 1 : 0;
     ssm2d_status status = SSM2D_OK;
-    if (c->rank == 0 && !text) status = fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    if (c->rank == 0 && !text) status = fail_memory(error, "settings");
     status = cluster_agree(c, status, error);
     if (!status) status = cluster_broadcast(c, &size, sizeof size, error);
     if (!status) {
         copy = mem_alloc(r->context, size);
-        if (!copy) status = fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+        if (!copy) status = fail_memory(error, "settings");
         if (copy && text) memcpy(copy, text, size);
         status = cluster_agree(c, status, error);
     }

@@ -26,7 +26,7 @@ static void fuzz_one(const uint8_t *data, size_t size)
         return;
     }
     const dataset_info *info = dataset_about(d);
-    REQUIRE(info->count >= 1 && info->labels == LABEL_BINARY && info->classes == 40);
+    REQUIRE(info->count >= 1 && info->labels == LABEL_BINARY && info->label_count == 40);
     for (size_t i = 0; i < info->count; i++) {
         float target[40];
         char path[4096];

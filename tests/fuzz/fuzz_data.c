@@ -36,9 +36,9 @@ static void fuzz_one(const uint8_t *data, size_t size)
     }
     const dataset_info info = {.count = (size_t)one.images,
                                .labels = one.task == &task_attributes ? LABEL_BINARY : LABEL_CLASS,
-                               .classes = one.outputs,
-                               .class_names = one.names,
-                               .class_ids = one.ids,
+                               .label_count = one.outputs,
+                               .label_names = one.names,
+                               .label_ids = one.ids,
                                .channels = one.channels};
     char *text = run_data_text(one.task, &info, &one.norm);
     REQUIRE(text);

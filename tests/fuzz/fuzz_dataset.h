@@ -22,14 +22,14 @@ static inline void fuzz_open_dataset(const char *kind, dataset_split split)
     }
     const dataset_info *info = dataset_about(d);
     REQUIRE(info->count >= 1 && info->labels == LABEL_CLASS);
-    REQUIRE(info->classes >= 1 && info->classes <= 256);
+    REQUIRE(info->label_count >= 1 && info->label_count <= 256);
     REQUIRE(info->channels == 1 || info->channels == 3);
     REQUIRE(info->rows >= 1 && info->rows <= 4096 && info->cols >= 1 && info->cols <= 4096);
-    for (int i = 0; i < info->classes; i++) REQUIRE(info->class_names[i][0]);
+    for (int i = 0; i < info->label_count; i++) REQUIRE(info->label_names[i][0]);
     for (int i = 0; i < 3; i++) REQUIRE(info->norm.std[i] > 0);
     float target[256];
     for (size_t i = 0; i < info->count; i++)
-        REQUIRE(dataset_label(d, i) >= 0 && dataset_label(d, i) < info->classes);
+        REQUIRE(dataset_label(d, i) >= 0 && dataset_label(d, i) < info->label_count);
     resize *to;
     status = resize_create(fuzz_context(), ROWS, COLS, info->channels, &to, &error);
     for (size_t i = 0; !status && i < info->count && i < IMAGES; i++) {

@@ -59,14 +59,14 @@ static void check_model(const train_settings *s)
 static void check_settings(const train_settings *given)
 {
     static const dataset_info data[] = {
-        {.count = 10, .classes = 10, .channels = 1, .rows = 28, .cols = 28},
-        {.count = 1, .classes = 2, .channels = 3, .labels = LABEL_BINARY}};
+        {.count = 10, .label_count = 10, .channels = 1, .rows = 28, .cols = 28},
+        {.count = 1, .label_count = 2, .channels = 3, .labels = LABEL_BINARY}};
     ssm2d_error error = {{0}};
     check_round_trip(given);
     for (int i = 0; i < 2; i++) {
         train_settings s = *given;
         dataset_info info = data[i];
-        if (s.model.outputs) info.classes = s.model.outputs;
+        if (s.model.outputs) info.label_count = s.model.outputs;
         ssm2d_status status = train_settings_fit(&s, &info, &error);
         if (status) {
             fuzz_check_refusal(status, &error, "");

@@ -36,7 +36,7 @@ static void fuzz_annotations(const char *where, const uint8_t *data, size_t size
         return;
     }
     const dataset_info *info = dataset_about(d);
-    REQUIRE(info->count == 3 && info->classes == 2 && info->labels == LABEL_CLASS);
+    REQUIRE(info->count == 3 && info->label_count == 2 && info->labels == LABEL_CLASS);
     for (size_t i = 0; i < 3; i++) REQUIRE(dataset_label(d, i) == 0 || dataset_label(d, i) == 1);
     dataset_close(d);
 }
@@ -55,10 +55,10 @@ static void fuzz_words(const char *where, const uint8_t *data, size_t size)
         return;
     }
     const dataset_info *info = dataset_about(d);
-    REQUIRE(info->count == 2 && info->classes == 2);
+    REQUIRE(info->count == 2 && info->label_count == 2);
     for (int i = 0; i < 2; i++) {
-        REQUIRE(*info->class_names[i] && strlen(info->class_names[i]) < size + sizeof "n01 (n01)");
-        REQUIRE(!strcmp(info->class_ids[i], i ? "n02" : "n01"));
+        REQUIRE(*info->label_names[i] && strlen(info->label_names[i]) < size + sizeof "n01 (n01)");
+        REQUIRE(!strcmp(info->label_ids[i], i ? "n02" : "n01"));
     }
     dataset_close(d);
 }

@@ -396,7 +396,7 @@ static int use_all(long fail_at, int features)
     assert_int_equal(count.live, 0);
     if (status) {
         assert_int_equal(status, SSM2D_ERROR_MEMORY);
-        assert_line(status, "memory");
+        assert_line(status, "out of memory: ");
     }
     return !status;
 }

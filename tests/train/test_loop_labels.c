@@ -1,5 +1,5 @@
 /* Whole runs on data with binary labels, and with augmentations of every stage, both of them
- * registered by the test: they learn, are evaluated, stopped and resumed as others are. */
+ * of the test: they learn, are evaluated, stopped and resumed as others are. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
@@ -9,16 +9,15 @@
 
 static int begin(void **state)
 {
-    dataset_forget_registered();
-    augmentation_forget_registered();
-    if (setup(state)) return -1;
-    return dataset_register(&dataset_corners, &error) || register_examples(&error) ? -1 : 0;
+    dataset_extra = corners_only;
+    augmentation_extra = augment_examples;
+    return setup(state);
 }
 
 static int end(void **state)
 {
-    dataset_forget_registered();
-    augmentation_forget_registered();
+    dataset_extra = NULL;
+    augmentation_extra = NULL;
     return teardown(state);
 }
 

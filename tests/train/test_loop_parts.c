@@ -137,7 +137,7 @@ static void another_split_is_another_run(void **state)
 static void crops_new_runs_alone(void **state)
 {
     (void)state;
-    const dataset_info info = {.count = 1, .classes = 2, .channels = 3};
+    const dataset_info info = {.count = 1, .label_count = 2, .channels = 3};
     for (int turn = 0; turn < 4; turn++) {
         train_settings s;
         if (turn ? train_settings_begin(&s, &error) : train_settings_default(&s, &error))

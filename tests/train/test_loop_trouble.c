@@ -147,17 +147,17 @@ static void test_other_class_names_are_refused(void **state)
                       *const numbers[] = {"0", "1"};
     const run_data data = {.task = &task_classification, .outputs = 2, .names = names};
     assert_int_equal(
-        run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = same}, &error),
+        run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = same}, &error),
         SSM2D_OK);
     assert_int_equal(
-        run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = numbers}, &error),
+        run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = numbers}, &error),
         SSM2D_OK);
     assert_int_not_equal(
-        run_data_matches(&data, &(dataset_info){.classes = 2, .class_names = others}, &error),
+        run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = others}, &error),
         SSM2D_OK);
     assert_line("class 1 of the data is cow, that of the model dog");
     assert_int_not_equal(
-        run_data_matches(&data, &(dataset_info){.classes = 1, .class_names = same}, &error),
+        run_data_matches(&data, &(dataset_info){.label_count = 1, .label_names = same}, &error),
         SSM2D_OK);
     assert_line("the data have 1 classes and the model 2");
 }
@@ -172,10 +172,10 @@ static void test_class_identifiers_match_names_of_older_runs(void **state)
     const run_data with_ids = {
         .task = &task_classification, .outputs = 2, .names = names, .ids = ids};
     const run_data old = {.task = &task_classification, .outputs = 2, .names = ids};
-    const dataset_info now = {.classes = 2, .class_names = names, .class_ids = ids};
-    const dataset_info a_folder = {.classes = 2, .class_names = ids};
-    const dataset_info renamed = {.classes = 2, .class_names = others, .class_ids = ids};
-    const dataset_info changed = {.classes = 2, .class_names = others, .class_ids = other_ids};
+    const dataset_info now = {.label_count = 2, .label_names = names, .label_ids = ids};
+    const dataset_info a_folder = {.label_count = 2, .label_names = ids};
+    const dataset_info renamed = {.label_count = 2, .label_names = others, .label_ids = ids};
+    const dataset_info changed = {.label_count = 2, .label_names = others, .label_ids = other_ids};
     assert_int_equal(run_data_matches(&with_ids, &now, &error), SSM2D_OK);
     assert_int_equal(run_data_matches(&with_ids, &a_folder, &error), SSM2D_OK);
     assert_int_equal(run_data_matches(&with_ids, &renamed, &error), SSM2D_OK);
@@ -284,7 +284,7 @@ static void test_failing_allocations_are_errors(void **state)
         done = m.calls <= n;
         m.fail_at = -1;
         if (status && status != SSM2D_ERROR_MEMORY) fail_msg("allocation %ld: %s", n, error.line);
-        if (status) assert_line("memory");
+        if (status) assert_line("out of memory: ");
         /* a batch that could not be made ahead may have been made again: then the run went well all
          * the same */
         assert_int_equal(m.live, live);

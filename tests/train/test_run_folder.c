@@ -47,7 +47,7 @@ static void test_folder_taken_by_another_run_is_refused(void **state)
     dataset_impl slow = dataset_idx;
     slow.name = "slow";
     slow.open = open_slowly;
-    assert_int_equal(dataset_register(&slow, &error), SSM2D_OK);
+    dataset_extra = (const dataset_impl *const[]){&slow, NULL};
     ssm2d_context *context = make(1);
     train_settings s = tiny();
     train_result result;
@@ -57,7 +57,7 @@ static void test_folder_taken_by_another_run_is_refused(void **state)
     assert_int_equal(train_settings_set(&s, "test", "seed", "99", &error), SSM2D_OK);
     assert_int_not_equal(train_begin(context, path_of("run"), &s, NULL, &result, &error), SSM2D_OK);
     assert_line("has a run already");
-    dataset_forget_registered();
+    dataset_extra = NULL;
     /* the other run is whole */
     ending e = load(path_of("run"));
     train(path_of("alone"), 1);

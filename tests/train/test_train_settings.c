@@ -82,7 +82,7 @@ static void test_settings_read_back_from_json(void **state)
     if (augment_options_set(&o.augment, "flip", "true", &error)
         || augment_options_set(&o.augment, "crop_padding", "3", &error))
         fail_msg("%s", error.line);
-    dataset_info data = {.count = 10, .classes = 7, .channels = 3, .rows = 20, .cols = 28};
+    dataset_info data = {.count = 10, .label_count = 7, .channels = 3, .rows = 20, .cols = 28};
     if (train_settings_set(&o, "--set", "model", "deit-t", &error)
         || train_settings_set(&o, "--set", "patch", "2", &error)
         || train_settings_set(&o, "--set", "mixer", "none", &error)
@@ -199,7 +199,7 @@ static void test_augmentation_settings_read_back(void **state)
                                            {"kinds_list", "4,5,6"}, {"flip", "true"}};
     int count = 0;
     while (augmentation_at(count)) count++;
-    assert_int_equal(augmentation_register(&kinds, &error), SSM2D_OK);
+    augmentation_extra = (const augmentation *const[]){&kinds, NULL};
     train_settings s = default_settings(), back = default_settings();
     const kinds_options *o = augment_options_at(&s.augment, count);
     assert_true(o->whole == -3 && o->flag == 1 && o->choice == 1 && o->pair[1] == 6);
@@ -223,11 +223,11 @@ static void test_augmentation_settings_read_back(void **state)
     assert_line("\"kinds_real\" is 2: use a number from 0 to 1");
     assert_int_not_equal(train_settings_set(&s, "--set", "kinds_reel", "0", &error), SSM2D_OK);
     assert_line("did you mean kinds_real?");
-    dataset_info data = {.count = 10, .classes = 7, .channels = 1, .rows = 28, .cols = 28};
+    dataset_info data = {.count = 10, .label_count = 7, .channels = 1, .rows = 28, .cols = 28};
     assert_int_equal(train_settings_set(&s, "--set", "kinds_pair", "8x7", &error), SSM2D_OK);
     assert_int_not_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
     assert_line("kinds_pair falls");
-    augmentation_forget_registered();
+    augmentation_extra = NULL;
 }
 
 /* A file of a run from before there were other augmentations and labels. */
@@ -246,7 +246,7 @@ static void test_older_file_keeps_its_meaning(void **state)
     assert_memory_equal(&s.augment, &expected, sizeof expected);
     assert_true(s.options.smoothing == 0.2 && s.options.binary_smoothing == 0);
     /* binary labels have only one loss */
-    dataset_info data = {.count = 1, .classes = 7, .channels = 1, .rows = 28, .cols = 28};
+    dataset_info data = {.count = 1, .label_count = 7, .channels = 1, .rows = 28, .cols = 28};
     assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
     assert_int_equal(s.options.loss, LOSS_CROSS_ENTROPY);
     assert_string_equal(task_names[s.options.task], "classification"); /* it was auto */
@@ -262,7 +262,7 @@ static void test_older_file_keeps_its_meaning(void **state)
 static void test_model_fits_the_data(void **state)
 {
     (void)state;
-    dataset_info data = {.count = 10, .classes = 7, .channels = 1, .rows = 28, .cols = 28};
+    dataset_info data = {.count = 10, .label_count = 7, .channels = 1, .rows = 28, .cols = 28};
     train_settings s = default_settings();
     assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
     assert_int_equal(s.model.image[0], 28);

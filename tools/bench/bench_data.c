@@ -66,7 +66,7 @@ static ssm2d_status make_loader(const ssm2d_context *context, const data_case *c
     o.channels = s.model.channels;
     o.norm = dataset_norm(info, o.channels);
     o.augment = s.augment;
-    o.targets = task_targets(&task_classification, &(task_shape){.outputs = info->classes},
+    o.targets = task_targets(&task_classification, &(task_shape){.outputs = info->label_count},
                              s.options.smoothing);
     o.repeats = s.options.repeats;
     o.repeat_kind = (repeat_kind)s.options.repeat_kind;

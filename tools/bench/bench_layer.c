@@ -136,8 +136,7 @@ static ssm2d_status plan_subject(const bench_case *c, const ssm2d_layer *layer,
     s->dparams = mem_alloc(s->context, params * element_size);
     s->kernel = mem_alloc(s->context, kernels * element_size);
     if (!s->params || !s->dparams || !s->kernel)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters and their kernels",
-                    params);
+        return fail_memory(error, "%zu parameters and their kernels", params);
     return layer_params_init(layer, 1, c->type, s->params, error);
 }
 
@@ -159,9 +158,8 @@ static ssm2d_status open_subject(ssm2d_context *context, const bench_case *c, in
     s->dy = mem_alloc(context, s->bytes);
     s->du = mem_alloc(context, s->bytes);
     if (!s->u || !s->y || !s->dy || !s->du) {
-        status =
-            fail(error, SSM2D_ERROR_MEMORY, "no memory for arrays of %zu x %zux%zu x %zu elements",
-                 c->batch, c->rows, c->cols, channels);
+        status = fail_memory(error, "arrays of %zu x %zux%zu x %zu elements", c->batch, c->rows,
+                             c->cols, channels);
         goto done;
     }
     fill(&r, c->type, count, s->u);

@@ -27,26 +27,26 @@ static ssm2d_status alloc_arrays(bench_training *t, size_t slices, ssm2d_error *
 {
     const size_t count = t->weights->total, bytes = count * sizeof(float);
     t->pixels = mem_alloc(t->context, slices * t->images->count * sizeof *t->pixels);
-    t->classes = mem_alloc(t->context, slices * t->targets->count * sizeof *t->classes);
+    t->labels = mem_alloc(t->context, slices * t->targets->count * sizeof *t->labels);
     t->params = mem_alloc(t->context, bytes);
     t->grads = mem_alloc(t->context, bytes);
     t->moments = mem_alloc(t->context, 2 * bytes);
     t->spans = mem_alloc(t->context, (size_t)t->weights->count * sizeof *t->spans);
     t->partial = mem_alloc(t->context, flat_pieces(count) * sizeof *t->partial);
-    return t->pixels && t->classes && t->params && t->grads && t->moments && t->spans && t->partial
+    return t->pixels && t->labels && t->params && t->grads && t->moments && t->spans && t->partial
                ? SSM2D_OK
                : fail_memory(error, "%zu parameters and a batch of images", count);
 }
 
-/* Random images, random classes, and one span for every array of the weights. */
+/* Random images, random labels, and one span for every array of the weights. */
 static void fill(bench_training *t, size_t slices)
 {
-    const size_t classes = t->targets->shape[1];
+    const size_t outputs = t->targets->shape[1];
     rng r = rng_seed(1);
     for (size_t i = 0; i < slices * t->images->count; i++)
         t->pixels[i] = (float)rng_uniform(&r, -2, 2);
     for (size_t i = 0; i < slices * t->targets->shape[0]; i++)
-        t->classes[i * classes + rng_next(&r) % classes] = 1;
+        t->labels[i * outputs + rng_next(&r) % outputs] = 1;
     for (int i = 0; i < t->weights->count; i++) {
         const param_array *a = &t->weights->arrays[i];
         t->spans[i] = (param_span){a->offset, a->count, a->spec.group == PARAM_DECAY, 1};
@@ -70,8 +70,8 @@ ssm2d_status bench_training_create(ssm2d_context *context, const model_config *c
 
 void bench_training_destroy(bench_training *t)
 {
-    void *const memory[] = {t->pixels,  t->classes, t->params, t->grads,
-                            t->moments, t->spans,   t->partial};
+    void *const memory[] = {t->pixels,  t->labels, t->params, t->grads,
+                            t->moments, t->spans,  t->partial};
     graph_destroy(t->graph);
     weights_destroy(t->weights);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) mem_free(t->context, memory[i]);
@@ -80,7 +80,7 @@ void bench_training_destroy(bench_training *t)
 void bench_training_slice(bench_training *t, int slice)
 {
     t->images->data = t->pixels + (size_t)slice * t->images->count;
-    t->targets->data = t->classes + (size_t)slice * t->targets->count;
+    t->targets->data = t->labels + (size_t)slice * t->targets->count;
 }
 
 void bench_training_gradient(bench_training *t)

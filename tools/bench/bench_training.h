@@ -12,7 +12,7 @@ typedef struct bench_training {
     weights *weights;
     graph *graph;
     tensor *images, *targets, *loss;
-    float *pixels, *classes;         /* [slices][..] of images and targets */
+    float *pixels, *labels;          /* [slices][..] of images and targets */
     float *params, *grads, *moments; /* moments: [2][parameters], of AdamW */
     param_span *spans;
     double *partial; /* of gradient_norm */

@@ -7,8 +7,10 @@
 #include "io/image.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "tasks/task.h"
 #include "tools/ignored.h"
 #include "tools/progress.h"
+#include "tools/written.h"
 
 #include <stdio.h>
 
@@ -22,14 +24,14 @@ static const option options[] = {
     {"DATA", OPTION_STRING, offsetof(values, data),
      "a folder, or a name as for ssm2d train --data, such as cifar10:FOLDER", .positional = 1},
     {"per-class", OPTION_FLAG, offsetof(values, per_class),
-     .help = "list the images of every class, however many classes there are"},
+     .help = "list the number of images of every class, however many there are"},
     {"max-pixels", OPTION_INT, offsetof(values, max_pixels),
      "count image files of more pixels as bad", .low = 1, .high = 1e15,
      .default_value = "268435456"},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
     {0}};
 
-enum { FEW_CLASSES = 20, MAX_NAMED = 20 };
+enum { FEW_LABELS = 20, MAX_NAMED = 20 };
 static const char *const split_names[] = {"train", "val", "test"};
 
 typedef struct view {
@@ -65,24 +67,24 @@ static void print_text(const values *o, const char *split, const dataset_info *i
                        const survey *s)
 {
     const int binary = info->labels == LABEL_BINARY;
-    size_t fewest = s->of_class[0], largest = fewest;
-    printf("%s: %zu images, %d %s; rows ", split, s->images, s->classes,
-           binary ? "attributes" : "classes");
+    size_t fewest = s->of_label[0], largest = fewest;
+    printf("%s: %zu images, %d %s; rows ", split, s->images, s->label_count,
+           task_chosen(0, info)->many);
     print_range(s->rows);
     printf(", columns ");
     print_range(s->cols);
     printf(", %s", info->channels == 1 ? "grey" : "colour");
     if (s->grey) printf(" (%zu are grey)", s->grey);
     printf("\n");
-    for (int c = 0; c < s->classes; c++) {
-        if (s->of_class[c] < fewest) fewest = s->of_class[c];
-        if (s->of_class[c] > largest) largest = s->of_class[c];
-        if (s->classes > FEW_CLASSES && !o->per_class) continue;
-        printf("  %6zu  ", s->of_class[c]);
-        text_print(stdout, info->class_names[c]);
+    for (int c = 0; c < s->label_count; c++) {
+        if (s->of_label[c] < fewest) fewest = s->of_label[c];
+        if (s->of_label[c] > largest) largest = s->of_label[c];
+        if (s->label_count > FEW_LABELS && !o->per_class) continue;
+        printf("  %6zu  ", s->of_label[c]);
+        text_print(stdout, info->label_names[c]);
         putchar('\n');
     }
-    if (s->classes > FEW_CLASSES && !o->per_class)
+    if (s->label_count > FEW_LABELS && !o->per_class)
         printf("  %zu to %zu images %s\n", fewest, largest,
                binary ? "have an attribute" : "of a class");
     if (info->channels == 1)
@@ -112,9 +114,9 @@ static int add_json(cJSON *root, const char *split, const dataset_info *info, co
         && json_add(one, "std", cJSON_CreateDoubleArray(s->std, info->channels))
         && (names = cJSON_AddArrayToObject(one, "classes"))
         && (counts = cJSON_AddArrayToObject(one, "images_of_class"));
-    for (int c = 0; good && c < s->classes; c++)
-        good = json_add(names, NULL, cJSON_CreateString(info->class_names[c]))
-               && json_add(counts, NULL, cJSON_CreateNumber((double)s->of_class[c]));
+    for (int c = 0; good && c < s->label_count; c++)
+        good = json_add(names, NULL, cJSON_CreateString(info->label_names[c]))
+               && json_add(counts, NULL, cJSON_CreateNumber((double)s->of_label[c]));
     return good;
 }
 
@@ -138,7 +140,7 @@ static ssm2d_status check_split(ssm2d_context *context, const values *o, dataset
         status = fail_memory(error, "result");
     *bad = v.bad;
     fflush(stdout);
-    mem_free(context, s.of_class);
+    mem_free(context, s.of_label);
     dataset_close(d);
     return status;
 }
@@ -156,13 +158,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     for (int split = 0; split <= DATASET_TEST && !status; split++)
         if (splits & 1 << split)
             status = check_split(context, o, (dataset_split)split, root, &bad, error);
-    char *text = !status && root ? cJSON_Print(root) : NULL;
-    if (text)
-        puts(text);
-    else if (!status && root)
-        status = fail_memory(error, "printing the result");
-    cJSON_free(text);
-    cJSON_Delete(root);
+    if (!status && root)
+        status = result_print(root, 1, JSON_INDENTED, error);
+    else
+        cJSON_Delete(root);
     if (!status && bad)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%zu image%s cannot be read", bad,
                     bad == 1 ? "" : "s");

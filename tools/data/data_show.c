@@ -135,13 +135,13 @@ static const uint8_t *image_at(void *user, int i)
     return s->pixels;
 }
 
-/* The class with the k-th largest share, from 0; -1 if that share is 0. */
-static int class_at(const float *target, int classes, int k)
+/* The label with the k-th largest share, from 0; -1 if that share is 0. */
+static int label_at(const float *target, int count, int k)
 {
     int before = -1;
     for (int turn = 0; turn <= k; turn++) {
         int best = -1;
-        for (int c = 0; c < classes; c++) {
+        for (int c = 0; c < count; c++) {
             const int later = before < 0 || target[c] < target[before]
                               || (c > before && !(target[c] > target[before]));
             if (later && target[c] > .005f && (best < 0 || target[c] > target[best])) best = c;
@@ -156,29 +156,30 @@ static int class_at(const float *target, int classes, int k)
 static const char *text_at(void *user, int i, int k)
 {
     sheet *s = user;
-    const float *target = s->batch.targets + row_major(i, s->info->classes, 0);
+    const float *target = s->batch.targets + row_major(i, s->info->label_count, 0);
     size_t used = 0;
     s->text[0] = 0;
-    for (int c = 0; s->info->labels == LABEL_BINARY && !k && c < s->info->classes; c++)
+    for (int c = 0; s->info->labels == LABEL_BINARY && !k && c < s->info->label_count; c++)
         if (target[c] > .5f && used < sizeof s->text)
             used += (size_t)snprintf(s->text + used, sizeof s->text - used, "%s%s",
-                                     used ? ", " : "", s->info->class_names[c]);
+                                     used ? ", " : "", s->info->label_names[c]);
     if (s->info->labels == LABEL_BINARY) return s->text;
-    const int c = class_at(target, s->info->classes, k);
+    const int c = label_at(target, s->info->label_count, k);
     if (c >= 0 && target[c] > .995f)
-        snprintf(s->text, sizeof s->text, "%s", s->info->class_names[c]);
+        snprintf(s->text, sizeof s->text, "%s", s->info->label_names[c]);
     else if (c >= 0)
         snprintf(s->text, sizeof s->text, "%.0f %% %s", (double)(100 * target[c]),
-                 s->info->class_names[c]);
+                 s->info->label_names[c]);
     return s->text;
 }
 
-/* Whether a target has shares of two classes. */
+/* Whether a target has shares of two labels. */
 static int is_mixed(const sheet *s)
 {
     if (s->info->labels == LABEL_BINARY) return 0;
     for (size_t i = 0; i < s->batch.count; i++)
-        if (class_at(s->batch.targets + i * (size_t)s->info->classes, s->info->classes, 1) >= 0)
+        if (label_at(s->batch.targets + i * (size_t)s->info->label_count, s->info->label_count, 1)
+            >= 0)
             return 1;
     return 0;
 }
@@ -244,10 +245,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Draws images of a data set with the names of their classes below them, chosen at random. "
+    "Draws images of a data set with their labels below them, chosen at random. "
     "With --augment they are shown as training sees them; images mixed by Mixup or CutMix have "
-    "both "
-    "classes with their shares below them.";
+    "both labels with their shares below them.";
 
 const command command_data_show = {.name = "data show",
                                    .summary = "draw images of a data set with their labels",

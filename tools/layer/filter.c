@@ -3,8 +3,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "filter_picture.h"
-#include "filter_run.h"
-#include "filter_trail.h"
+#include "filter.h"
 #include "io/text.h"
 #include "layers/ssm2d/ssm2d_config.h"
 #include "layer_setup.h"
@@ -209,8 +208,8 @@ static ssm2d_status take_memory(job *j, size_t rows, double **u, double **y, ssm
         good =
             (j->picture.alphas = mem_alloc(j->context, cells * sizeof *j->picture.alphas)) != NULL;
     if (good) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu x %zu pixels%s", j->image, rows,
-                j->picture.info.cols, rows > 1 ? "; try without --in-memory" : "");
+    return fail_memory(error, "%s: %zu x %zu pixels%s", j->image, rows, j->picture.info.cols,
+                       rows > 1 ? "; try without --in-memory" : "");
 }
 
 static ssm2d_status run_stream(job *j, ssm2d_error *error)
@@ -320,8 +319,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status) status = choose_layer(&j, error);
     if (!status) {
         j.picture.bytes = mem_alloc(context, image_row_bytes(&j.picture.info));
-        if (!j.picture.bytes)
-            status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for a row", j.image);
+        if (!j.picture.bytes) status = fail_memory(error, "%s: row", j.image);
     }
     if (!status)
         status = o->in_memory || (o->run && looks_below(&j, &below)) ? run_in_memory(&j, error)

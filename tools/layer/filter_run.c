@@ -6,7 +6,7 @@
  *     mean over h of K_h = sum over r, groups g of (uses_g / H) * K_g
  *
  * A layer divides C by the square root of d_state, which is compensated for. */
-#include "filter_run.h"
+#include "filter.h"
 
 #include "core/arith.h"
 #include "core/context.h"
@@ -84,7 +84,7 @@ static ssm2d_status one_channel(const ssm2d_context *context, const ssm2d_config
     ssm2d_status status = SSM2D_OK;
     double *p = NULL;
     group *groups = mem_alloc(context, row_major(directions, count, 0) * sizeof *groups);
-    if (!groups) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the channels of a layer");
+    if (!groups) return fail_memory(error, "channels of a layer");
     for (int r = 0; r < directions; r++) {
         for (int h = first; h < first + count; h++)
             counts[r] = add_group(groups + row_major(r, count, 0), counts[r],
@@ -106,7 +106,7 @@ static ssm2d_status one_channel(const ssm2d_context *context, const ssm2d_config
     if ((status = layer_check(&single, error))) goto done;
     p = mem_alloc(context, ssm2d_layer_param_count(&single) * sizeof *p);
     if (!p) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for the parameters of a layer");
+        status = fail_memory(error, "parameters of a layer");
         goto done;
     }
     for (int r = 0; r < directions; r++)

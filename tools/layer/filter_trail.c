@@ -6,7 +6,7 @@
  * which is the recursion of norm `none` with a1 = a2 = s*f, a3 = a4 = s*(1-f), b1 = b2 = 1/2. Its
  * sum is 1/(1-s), so that c1 = c2 = mix*(1-s) and D = 1-mix give a layer whose weights are positive
  * and add up to 1. */
-#include "filter_trail.h"
+#include "filter.h"
 
 #include "core/context.h"
 #include "core/status.h"
@@ -52,7 +52,7 @@ ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail
     size_t used = 0; /* the direction of the trail */
     while (config_flip(&c, (int)used).rows != up || config_flip(&c, (int)used).cols != left) used++;
     double *p = mem_alloc(context, ssm2d_layer_param_count(&layer) * sizeof *p);
-    if (!p) return fail(error, SSM2D_ERROR_MEMORY, "no memory for the parameters");
+    if (!p) return fail_memory(error, "parameters");
     for (int i = 0; ssm2d_layer_param(&layer, i, &param); i++)
         for (size_t k = 0; k < param.count; k++) {
             double *value = &p[param.offset + k];

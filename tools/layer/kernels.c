@@ -6,8 +6,6 @@
 #include "draw/canvas.h"
 #include "draw/heatmap.h"
 #include "kernels.h"
-#include "kernels_field.h"
-#include "kernels_run.h"
 #include "layers/ssm2d/ssm2d_config.h"
 #include "layer_setup.h"
 #include "tools/command.h"
@@ -193,8 +191,7 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     setup.config.init = LAYER_INIT_AUTHORS;
     layer_setup_override(&setup, o->seed, NULL);
     double *kernel = mem_alloc(context, 2 * (size_t)draws * cells * sizeof *kernel);
-    ssm2d_status status =
-        kernel ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for the kernels");
+    ssm2d_status status = kernel ? SSM2D_OK : fail_memory(error, "kernels");
     if (!status) status = layer_setup_params(context, &setup, &params, error);
     if (!status) spread_a(&setup.config, params);
     for (int i = 0; i < 2 && !status; i++) {
@@ -315,8 +312,8 @@ static ssm2d_status draw_layer(ssm2d_context *context, const values *o, ssm2d_er
     kernel = mem_alloc(context, (size_t)directions * (size_t)channels * cells * sizeof *kernel);
     field = mem_alloc(context, field_cells * sizeof *field);
     if (!kernel || !field) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %d kernels of %ld x %ld",
-                      directions * channels, o->rows, o->cols);
+        status =
+            fail_memory(error, "%d kernels of %ld x %ld", directions * channels, o->rows, o->cols);
         goto done;
     }
     if ((status = kernels_of(context, &setup.config, o, params, kernel, error))) goto done;

@@ -1,4 +1,4 @@
-#include "kernels_field.h"
+#include "kernels.h"
 
 #include "core/context.h"
 #include "core/status.h"
@@ -74,8 +74,7 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_field *what, cons
     static const char *const no_row[] = {""};
     heat_panel *panels = mem_alloc(context, (size_t)count * sizeof *panels);
     const char **titles = mem_alloc(context, (size_t)count * sizeof *titles);
-    ssm2d_status status =
-        panels && titles ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a picture");
+    ssm2d_status status = panels && titles ? SSM2D_OK : fail_memory(error, "picture");
     for (int i = 0; i < count && !status; i++) {
         titles[i] = what->titles ? what->titles[i] : fields[i].title;
         panels[i] = (heat_panel){.values = fields[i].computed.values,
@@ -119,7 +118,7 @@ ssm2d_status kernels_field_draw(ssm2d_context *context, const kernels_field *wha
 {
     const int count = what->runs.count;
     field *fields = mem_alloc(context, (size_t)count * sizeof *fields);
-    if (!fields) return fail(error, SSM2D_ERROR_MEMORY, "no memory for receptive fields");
+    if (!fields) return fail_memory(error, "receptive fields");
     memset(fields, 0, (size_t)count * sizeof *fields);
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < count && !status; i++)

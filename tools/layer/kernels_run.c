@@ -1,4 +1,4 @@
-#include "kernels_run.h"
+#include "kernels.h"
 
 #include "core/arith.h"
 #include "core/context.h"
@@ -28,7 +28,7 @@ static ssm2d_status compute(ssm2d_context *context, const run_model *m, int show
                             ssm2d_error *error)
 {
     b->fields = mem_alloc(context, (size_t)shown * field_size(b) * sizeof *b->fields);
-    if (!b->fields) return fail(error, SSM2D_ERROR_MEMORY, "no memory for kernels");
+    if (!b->fields) return fail_memory(error, "kernels");
     return mixer_kernel(context, &m->settings.model.mixer, b->block->channels, b->rows, b->cols,
                         m->params + b->block->offset, shown, b->fields, error);
 }
@@ -43,9 +43,7 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
     heat_panel *panel = mem_alloc(context, (size_t)panels * sizeof *panel);
     const char **titles = mem_alloc(context, 2 * (size_t)panels * sizeof *titles);
     char title[256], data[128], note[512];
-    ssm2d_status status = text && panel && titles
-                              ? SSM2D_OK
-                              : fail(error, SSM2D_ERROR_MEMORY, "no memory for a picture");
+    ssm2d_status status = text && panel && titles ? SSM2D_OK : fail_memory(error, "picture");
     for (int i = 0; i < panels && !status; i++) {
         const block_kernels *b = &blocks[i / shown];
         panel[i] = (heat_panel){.values = b->fields + (size_t)(i % shown) * field_size(b),
@@ -110,8 +108,7 @@ ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, s
     }
     blocks = mem_alloc(context, (size_t)m.weights->blocks * sizeof *blocks);
     if (!blocks) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for the kernels of %d blocks",
-                      m.weights->blocks);
+        status = fail_memory(error, "kernels of %d blocks", m.weights->blocks);
         goto done;
     }
     const int shown = channels_shown(what, &m);

@@ -4,7 +4,7 @@
 #include "core/status.h"
 #include "io/file.h"
 #include "io/text.h"
-#include "layer_dkernel.h"
+#include "layer_case.h"
 #include "tools/command.h"
 #include "tools/written.h"
 
@@ -130,8 +130,7 @@ static size_t product(int rank, const size_t *shape)
 
 static ssm2d_status no_memory(const job *j, ssm2d_error *error)
 {
-    return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for its arrays",
-                text_path(j->input.folder));
+    return fail_memory(error, "%s: arrays", text_path(j->input.folder));
 }
 
 /* dK by its formula, computed in double; which only the 2-D SSM has. */
@@ -233,8 +232,7 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
     double *reference = mem_alloc(j->context, r->count * sizeof *reference);
     if (!reference) {
         npy_free(j->context, &expected);
-        return fail(error, SSM2D_ERROR_MEMORY, "%s: no memory to compare %s",
-                    text_path(j->input.folder), r->name);
+        return fail_memory(error, "%s: comparing %s", text_path(j->input.folder), r->name);
     }
     npy_to_double(&expected, reference);
     npy_free(j->context, &expected);

@@ -137,8 +137,8 @@ static ssm2d_status read_params(const ssm2d_context *context, layer_case *c, ssm
     if (!status) {
         c->params = mem_alloc(context, c->params_count * sizeof *c->params);
         if (!c->params)
-            status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for %zu parameters",
-                          text_path(c->folder), c->params_count);
+            status =
+                fail_memory(error, "%s: %zu parameters", text_path(c->folder), c->params_count);
     }
     for (int i = 0; i < count; i++) {
         layer_case_param(c, i, &a);
@@ -164,8 +164,8 @@ static ssm2d_status read_grid(const ssm2d_context *context, layer_case *c, const
     if (*out)
         npy_to_double(&array, *out);
     else
-        status = fail(error, SSM2D_ERROR_MEMORY, "%s/%s.npy: no memory for %zu elements",
-                      text_path(c->folder), name, array.count);
+        status =
+            fail_memory(error, "%s/%s.npy: %zu elements", text_path(c->folder), name, array.count);
     npy_free(context, &array);
     return status;
 }

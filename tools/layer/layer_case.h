@@ -37,4 +37,10 @@ int layer_case_param(const layer_case *c, int i, ssm2d_param *param);
  * channels), as in Mega. */
 int layer_case_grid(const layer_case *c, size_t shape[4], ssm2d_strides *strides);
 
+/* Computes the gradient of the loss with respect to each direction's kernel,
+ * dkernel[directions][channels][rows][cols], by its definition: a plain correlation of u with the
+ * gradient at the convolution's output. */
+ssm2d_status layer_dkernel(ssm2d_context *context, const layer_case *c, double *dkernel,
+                           ssm2d_error *error);
+
 #endif

@@ -9,7 +9,7 @@
 #include "core/status.h"
 #include "io/text.h"
 #include "layers/ssm2d/ssm2d_config.h"
-#include "layer_dkernel.h"
+#include "layer_case.h"
 
 #include <math.h>
 #include <string.h>
@@ -116,7 +116,7 @@ ssm2d_status layer_dkernel(ssm2d_context *context, const layer_case *c, double *
         z = mem_alloc(context, c->grid_count * sizeof *z);
         g = mem_alloc(context, c->grid_count * sizeof *g);
         if (!z || !g) {
-            status = fail(error, SSM2D_ERROR_MEMORY, "%s: no memory for dK", text_path(c->folder));
+            status = fail_memory(error, "%s: dK", text_path(c->folder));
             goto done;
         }
         if ((status = before_norm(context, c, z, error))) goto done;

@@ -45,6 +45,6 @@ ssm2d_status layer_setup_params(const ssm2d_context *context, const layer_setup 
     if (status) return status;
     const size_t count = ssm2d_layer_param_count(&layer);
     *params = mem_alloc(context, count * sizeof **params);
-    if (!*params) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu parameters", count);
+    if (!*params) return fail_memory(error, "%zu parameters", count);
     return ssm2d_params_init_double(&layer, setup->seed, *params, error);
 }

@@ -54,7 +54,7 @@ typedef struct experiment_form {
 typedef enum experiment_picture {
     PICTURE_NONE,
     PICTURE_KERNELS,         /* Figure 2, which needs no run */
-    PICTURE_CURVES,          /* accuracy over the columns' part of the training images */
+    PICTURE_CURVES,          /* score over the columns' part of the training images */
     PICTURE_RECEPTIVE_FIELDS /* of the first seed's runs */
 } experiment_picture;
 

@@ -140,7 +140,7 @@ static ssm2d_status print_rows(ssm2d_context *context, const row *rows, int coun
 {
     const char *notes[MAX_NOTES] = {0};
     line *lines = mem_alloc(context, (size_t)count * sizeof *lines);
-    if (!lines) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a table");
+    if (!lines) return fail_memory(error, "table");
     for (int i = 0; i < count; i++) fill_line(&lines[i], &rows[i], notes);
     print_lines(lines, count, notes);
     mem_free(context, lines);
@@ -192,7 +192,7 @@ static ssm2d_status print_json(const row *rows, int count, ssm2d_error *error)
     if (text) puts(text);
     cJSON_free(text);
     cJSON_Delete(list);
-    return text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a table");
+    return text ? SSM2D_OK : fail_memory(error, "table");
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -214,8 +214,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     for (int i = 0; (m = model_at(i)); i++)
         for (const paper_count *p = rows_of(m); p->mixer; p++) count++;
     row *rows = mem_alloc(context, (size_t)count * sizeof *rows);
-    ssm2d_status status =
-        rows ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a table");
+    ssm2d_status status = rows ? SSM2D_OK : fail_memory(error, "table");
     for (int i = 0; (m = model_at(i)) && !status; i++)
         for (const paper_count *p = rows_of(m); p->mixer && !status; p++)
             status = row_of(context, m, p, &rows[filled++], error);

@@ -219,7 +219,7 @@ static ssm2d_status show_plan(ssm2d_context *context, const plan *p, ssm2d_error
     ssm2d_error failure;
     if (!p->count) return SSM2D_OK;
     run_estimate *estimates = mem_alloc(context, (size_t)p->count * sizeof *estimates);
-    if (!estimates) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", p->count);
+    if (!estimates) return fail_memory(error, "%d runs", p->count);
     const ssm2d_status status = reproduce_estimate(context, p, estimates, &failure, error);
     if (!status && !stop_requested(NULL)) {
         reproduce_print_plan(p, estimates);

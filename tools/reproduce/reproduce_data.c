@@ -159,7 +159,7 @@ static ssm2d_status take(ssm2d_context *context, const data_search *search, cons
     }
     out->gone = (ssm2d_error){""};
     const dataset_info *info = dataset_about(d);
-    out->facts = (data_facts){info->count, info->classes, info->channels};
+    out->facts = (data_facts){info->count, info->label_count, info->channels};
     dataset_close(d);
     return SSM2D_OK;
 }

@@ -11,7 +11,7 @@ enum { DATA_SPEC = 512, DATA_NAMES = 7 };
 /* What data were when they were last there. */
 typedef struct data_facts {
     size_t images; /* to train on; 0: they were never there */
-    int classes, channels;
+    int labels, channels;
 } data_facts;
 
 /* What is found for one name. */

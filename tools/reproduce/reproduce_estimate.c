@@ -64,7 +64,7 @@ static ssm2d_status cost_of(ssm2d_context *context, const planned_run *run, cJSO
     train_settings settings;
     step_key(run, ssm2d_context_threads(context), key);
     cJSON *steps = entry_of(root, key), *counts = entry_of(root, run->setup);
-    if (!steps || !counts) return fail(error, SSM2D_ERROR_MEMORY, "no memory for estimates");
+    if (!steps || !counts) return fail_memory(error, "estimates");
     *cost = (train_cost){.epochs = (long)get(counts, "epochs"),
                          .epoch_steps = (long)get(counts, "epoch_steps"),
                          .test_batches = (long)get(counts, "test_batches"),
@@ -82,7 +82,7 @@ static ssm2d_status cost_of(ssm2d_context *context, const planned_run *run, cJSO
         && set(steps, "step_seconds", cost->step_seconds)
         && set(steps, "test_seconds", cost->test_seconds))
         return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_MEMORY, "no memory for estimates");
+    return fail_memory(error, "estimates");
 }
 
 /* Whether a file has the form of ours: an object of objects. */
@@ -110,7 +110,7 @@ ssm2d_status reproduce_estimate(ssm2d_context *context, const plan *p, run_estim
         cJSON_Delete(root);
         root = cJSON_CreateObject();
     }
-    if (!root) return fail(error, SSM2D_ERROR_MEMORY, "no memory for estimates");
+    if (!root) return fail_memory(error, "estimates");
     progress shown = progress_start("ssm2d reproduce: measuring run", (size_t)p->count);
     for (int i = 0; i < p->count && !status; i++) {
         const planned_run *run = &p->runs[i];

@@ -53,12 +53,12 @@ static void add_facts(const cJSON *kept, data_facts facts[DATA_NAMES])
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(kept, "found"))
     {
         const int i = item->string ? reproduce_data_index(item->string) : -1;
-        int images, classes, channels;
+        int images, labels, channels;
         if (i < 0 || json_get_int("", item, "count", JSON_REQUIRED, 1, INT_MAX, &images, NULL)
-            || json_get_int("", item, "classes", JSON_REQUIRED, 1, INT_MAX, &classes, NULL)
+            || json_get_int("", item, "classes", JSON_REQUIRED, 1, INT_MAX, &labels, NULL)
             || json_get_int("", item, "channels", JSON_REQUIRED, 1, 3, &channels, NULL))
             continue;
-        facts[i] = (data_facts){(size_t)images, classes, channels};
+        facts[i] = (data_facts){(size_t)images, labels, channels};
     }
 }
 
@@ -70,7 +70,7 @@ static ssm2d_status join_data(const ssm2d_context *context, const reproduce_valu
     const size_t max = MAX_KEPT * MAX_EXPERIMENTS + (size_t)given->data.count;
     ssm2d_status status = SSM2D_OK;
     o->data.words = mem_alloc(context, max * sizeof *o->data.words);
-    if (!o->data.words) return fail(error, SSM2D_ERROR_MEMORY, "no memory for options");
+    if (!o->data.words) return fail_memory(error, "options");
     for (int i = 0; experiment_at(i) && !status; i++)
         if (i != own) status = add_kept(given->out, i, o, error);
     o->first_own = o->data.count;

@@ -3,7 +3,6 @@
 #include "draw/curves.h"
 #include "reproduce_table.h"
 #include "tools/layer/kernels.h"
-#include "tools/layer/kernels_field.h"
 
 #include <math.h>
 #include <stdio.h>

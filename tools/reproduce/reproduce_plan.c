@@ -350,8 +350,7 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
     const size_t cells = cell_index(p, options->seeds, 0, 0);
     p->runs = mem_alloc(context, cells * sizeof *p->runs);
     p->cells = mem_alloc(context, cells * sizeof *p->cells);
-    if (!p->runs || !p->cells)
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu runs", cells);
+    if (!p->runs || !p->cells) return fail_memory(error, "%zu runs", cells);
     status = write_runs(p, 1, error);
     p->count = p->all;
     return status ? status : write_runs(p, 0, error);

@@ -48,11 +48,14 @@ typedef struct number {
     {                                                                                              \
 #field, offsetof(run_result, field), low, high, is_share, may_miss                         \
     }
-static const number numbers[] = {
-    NUMBER(accuracy, 0, 1, 1, 0),   NUMBER(best, 0, 1, 1, 0),
-    NUMBER(top5, 0, 1, 1, 1),       NUMBER(images_per_s, 0, 1e12, 0, 1),
-    NUMBER(seconds, 0, 1e12, 0, 0), NUMBER(parameters, 1, 1e15, 0, 0),
-    NUMBER(epochs, 1, 1e9, 0, 0),   NUMBER(best_epoch, 0, 1e9, 0, 0)};
+static const number numbers[] = {{"accuracy", offsetof(run_result, score), 0, 1, 1, 0},
+                                 NUMBER(best, 0, 1, 1, 0),
+                                 NUMBER(top5, 0, 1, 1, 1),
+                                 NUMBER(images_per_s, 0, 1e12, 0, 1),
+                                 NUMBER(seconds, 0, 1e12, 0, 0),
+                                 NUMBER(parameters, 1, 1e15, 0, 0),
+                                 NUMBER(epochs, 1, 1e9, 0, 0),
+                                 NUMBER(best_epoch, 0, 1e9, 0, 0)};
 #undef NUMBER
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
@@ -181,12 +184,12 @@ static ssm2d_status from_metrics(const ssm2d_context *context, const planned_run
 {
     metrics *m;
     const metric *line;
-    r->accuracy = r->best = r->images_per_s = NAN;
+    r->score = r->best = r->images_per_s = NAN;
     if (open_metrics(context, run, &m, NULL)) return SSM2D_OK; /* it was removed, or is damaged */
     for (size_t i = 0; (line = metrics_line(m, i)); i++) {
         if (!line->is_epoch) continue;
         const int is_test = !line->validation;
-        if (is_test && line->epoch == r->epochs) r->accuracy = line->test_score;
+        if (is_test && line->epoch == r->epochs) r->score = line->test_score;
         if (is_test && line->epoch == r->best_epoch) r->best = line->test_score;
     }
     const ssm2d_status status = metrics_speed(m, &r->images_per_s, error);
@@ -235,11 +238,11 @@ ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
                     .best_epoch = (double)trained->best_epoch,
                     .choice = trained->choice};
     if ((status = from_metrics(context, run, &r, error))) return status;
-    if (run->top5 || isnan(r.accuracy)) {
+    if (run->top5 || isnan(r.score)) {
         status = evaluate_run(context, run, RUN_MODEL, stop, &last, error);
         if (status) return status;
         if ((*stopped = last.stopped)) return SSM2D_OK;
-        r.accuracy = last.metrics[0];
+        r.score = last.metrics[0];
         r.top5 = last.metrics[1];
     }
     if (isnan(r.best)) {

@@ -6,7 +6,7 @@
 #include "train/training.h"
 
 typedef struct run_result {
-    double accuracy;     /* of the last epoch, on test images, from 0 to 1 */
+    double score;        /* of the last epoch, on test images, from 0 to 1 */
     double best;         /* of the best epoch, likewise */
     double top5;         /* of the last epoch; NAN when it was not measured */
     double images_per_s; /* of training; the median over epochs */

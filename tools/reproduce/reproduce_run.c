@@ -181,7 +181,7 @@ ssm2d_status reproduce_run_all(const reproduce_job *job, reproduce_outcome *out,
     *out = (reproduce_outcome){0};
     if (!p->count) return SSM2D_OK;
     attempt *attempts = mem_alloc(job->context, (size_t)p->count * sizeof *attempts);
-    if (!attempts) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", p->count);
+    if (!attempts) return fail_memory(error, "%d runs", p->count);
     for (int i = 0; i < p->count; i++)
         attempts[i].failed_before =
             reproduce_state(job->context, &p->runs[i], NULL, NULL) == RUN_FAILED;

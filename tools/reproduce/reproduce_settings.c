@@ -32,7 +32,7 @@ cJSON *reproduce_settings_json(const train_settings *s)
     if (patch && patch->valueint == 0) leave_out(root, "patch");
     if (!s->model.image[0]) leave_out(root, "image");
     if (!s->model.channels) leave_out(root, "channels");
-    if (!s->model.outputs) leave_out(root, "classes");
+    if (!s->model.outputs) leave_out(root, OUTPUTS_KEY);
     if (train_settings_is_open(s, "eval_crop")) leave_out(root, "eval_crop");
     return root;
 }
@@ -81,7 +81,7 @@ static ssm2d_status check(const char *path, const cJSON *object, const planned_r
     if (here && there)
         *same = same_settings(there, here, whole, "", what, size);
     else
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory to compare settings");
+        status = fail_memory(error, "comparing settings");
     cJSON_Delete(here);
     cJSON_Delete(there);
     return status;
@@ -93,7 +93,7 @@ cJSON *reproduce_data_json(const data_choice *data)
 {
     cJSON *o = cJSON_CreateObject();
     if (o && cJSON_AddNumberToObject(o, "count", (double)data->facts.images)
-        && cJSON_AddNumberToObject(o, "classes", data->facts.classes)
+        && cJSON_AddNumberToObject(o, "classes", data->facts.labels)
         && cJSON_AddNumberToObject(o, "channels", data->facts.channels))
         return o;
     cJSON_Delete(o);
@@ -107,7 +107,7 @@ static int same_data(const cJSON *images, const data_choice *data, char *what, s
         const char *key, *name;
         double here;
     } numbers[] = {{"count", "number of training images", (double)data->facts.images},
-                   {"classes", "number of classes", data->facts.classes},
+                   {"classes", "number of classes", data->facts.labels},
                    {"channels", "number of channels", data->facts.channels}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const cJSON *there = cJSON_GetObjectItemCaseSensitive(images, numbers[i].key);

@@ -53,7 +53,7 @@ static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
         const run_result *r = &t->results[run - p->runs];
         cell->failed += t->states[run - p->runs] == RUN_FAILED;
         if (t->states[run - p->runs] != RUN_DONE) continue;
-        spread_add(&value, top5 ? r->top5 : r->accuracy);
+        spread_add(&value, top5 ? r->top5 : r->score);
         spread_add(&best, top5 ? NAN : r->best);
         spread_add(&speed, r->images_per_s);
         if (!(cell->parameters > 0)) cell->parameters = r->parameters;
@@ -121,7 +121,7 @@ ssm2d_status table_create(const plan *p, table *t, ssm2d_error *error)
     const size_t count = p->all ? (size_t)p->all : 1;
     t->states = mem_alloc(p->context, count * sizeof *t->states);
     t->results = mem_alloc(p->context, count * sizeof *t->results);
-    if (!t->states || !t->results) return fail(error, SSM2D_ERROR_MEMORY, "no memory for results");
+    if (!t->states || !t->results) return fail_memory(error, "results");
     for (int i = 0; i < p->all; i++)
         t->states[i] = reproduce_state(p->context, &p->runs[i], &t->results[i], NULL);
     sum_up(t);

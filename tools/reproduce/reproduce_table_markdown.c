@@ -49,7 +49,7 @@ void table_print_notes(FILE *out, const plan *p)
         }
         fprintf(out, "Data %s: ", d->wanted);
         text_print(out, d->spec);
-        fprintf(out, ", %zu training images of %d classes", d->facts.images, d->facts.classes);
+        fprintf(out, ", %zu training images of %d classes", d->facts.images, d->facts.labels);
         if (d->stand_in)
             fprintf(out, "; these are %s, which stand in for %s%s%s", d->stand_in, d->wanted,
                     d->labels ? ": " : "", d->labels ? d->labels : "");

@@ -64,9 +64,9 @@ static const option options[] = {
      "stop at an image that cannot be read, or skip it; the run's setting when not given",
      .choice = bad_images_at},
     {"per-class", OPTION_FLAG, offsetof(values, per_class),
-     .help = "print the table of the task: of classes, or of attributes"},
+     .help = "print the table of the task: a line for each class or attribute"},
     {"confusion", OPTION_STRING, offsetof(values, confusion),
-     "draw the confusion matrix, true against predicted classes: .png, .svg or .pdf",
+     "draw the confusion matrix, true against predicted labels: .png, .svg or .pdf",
      .value = "FILE"},
     {"json", OPTION_FLAG, offsetof(values, json),
      .help = "print JSON; with --per-class and --confusion it has their numbers"},
@@ -284,8 +284,8 @@ done:
 
 static const char about[] =
     "Evaluates the model of a run on the test images of its data, or of other data with the "
-    "same labels: loss and the metrics of the task, such as accuracy, and with more than five "
-    "classes how often the right one is among the five likeliest. With "
+    "same labels: loss and the metrics of the task; a class is also looked for among the five "
+    "likeliest, if there are more. With "
     "--image-size the images are resized, a position embedding and "
     "tables of relative positions are interpolated (bicubic) where the model has them, and the "
     "kernels of the 2-D SSM are computed for the new grid.";

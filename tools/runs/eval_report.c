@@ -4,6 +4,7 @@
 #include "draw/confusion.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "tools/written.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -97,11 +98,7 @@ ssm2d_status eval_report_json(const eval_report *r, ssm2d_error *error)
                      && cJSON_AddNumberToObject(root, "loss", e->loss) && add_metrics(root, r)
                      && (!r->table || t->table_to_json(r->detail, names_of(r), root))
                      && (!r->confusion || add_confusion(root, r));
-    char *text = good ? cJSON_PrintUnformatted(root) : NULL;
-    if (text) puts(text);
-    cJSON_free(text);
-    cJSON_Delete(root);
-    return text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for the result");
+    return result_print(root, good, JSON_ONE_LINE, error);
 }
 
 ssm2d_status eval_report_confusion(const ssm2d_context *context, const eval_report *r,

@@ -10,7 +10,7 @@
 
 static ssm2d_status no_memory(ssm2d_error *error)
 {
-    return fail(error, SSM2D_ERROR_MEMORY, "no memory for the metadata of a model");
+    return fail_memory(error, "metadata of a model");
 }
 
 static ssm2d_status add(ssm2d_context *context, export_notes *n, const char *key, const char *text,
@@ -89,7 +89,7 @@ static ssm2d_status add_data(ssm2d_context *context, export_notes *n, const ssm2
     ssm2d_status status = add(context, n, "task", d->task->name, error);
     if (!status && d->names)
         status =
-            add_json(context, n, "classes",
+            add_json(context, n, OUTPUTS_KEY,
                      cJSON_CreateStringArray((const char *const *)d->names, d->outputs), error);
     if (!status && d->task->note_labels)
         status = add(context, n, "labels", d->task->note_labels, error);

@@ -3,6 +3,7 @@
 #include "core/status.h"
 #include "io/json.h"
 #include "models/model.h"
+#include "tools/written.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -180,11 +181,6 @@ static int add_models(cJSON *root)
 ssm2d_status models_keys_json(ssm2d_error *error)
 {
     cJSON *root = cJSON_CreateObject();
-    char *text = NULL;
-    if (root && add_families(root) && add_mixers(root) && add_models(root))
-        text = cJSON_Print(root);
-    if (text) puts(text);
-    cJSON_free(text);
-    cJSON_Delete(root);
-    return text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a table");
+    const int good = root && add_families(root) && add_mixers(root) && add_models(root);
+    return result_print(root, good, JSON_INDENTED, error);
 }

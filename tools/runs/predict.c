@@ -8,6 +8,7 @@
 #include "run_weights.h"
 #include "tools/command.h"
 #include "tools/ignored.h"
+#include "tools/written.h"
 #include "train/run_folder.h"
 
 #include <math.h>
@@ -29,8 +30,8 @@ static const option options[] = {
      "image files, and folders, of which all images are taken, those of the folders in them too",
      .positional = 1},
     {"top", OPTION_INT, offsetof(values, top),
-     "number of classes to print for each image, or of attributes; when not given 3 classes, or "
-     "all attributes that it has",
+     "number of labels to print for each image; when not given the 3 likeliest, or all attributes "
+     "that it has",
      .low = 1, .high = 1000},
     {"eval-crop", OPTION_DOUBLE, offsetof(values, eval_crop),
      "take the middle of images, this part of their shorter side; 0 squashes all of it into the "
@@ -121,11 +122,7 @@ static ssm2d_status print_json(const job *j, const char *path, const task_predic
     if (file) text_make_utf8(file->valuestring); /* JSON has no other bytes */
     const int good = file && cJSON_AddStringToObject(root, "weights", j->weights)
                      && j->m.data.task->to_json(p, root);
-    char *text = good ? cJSON_PrintUnformatted(root) : NULL;
-    if (text) puts(text);
-    cJSON_free(text);
-    cJSON_Delete(root);
-    return text ? SSM2D_OK : fail(error, SSM2D_ERROR_MEMORY, "no memory for a result");
+    return result_print(root, good, JSON_ONE_LINE, error);
 }
 
 /* found: in a folder, where a pipe is not waited for. */
@@ -215,7 +212,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     j.out = mem_alloc(context, ssm2d_session_output_of(j.session).numbers * sizeof *j.out);
     j.values = mem_alloc(context, ssm2d_session_output_of(j.session).numbers * sizeof *j.values);
     if (!j.out || !j.values) {
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu outputs", count);
+        status = fail_memory(error, "%zu outputs", count);
         goto done;
     }
     if (o->csv && o->top != OPTION_UNSET && j.m.data.task->csv_has_all) {
@@ -235,7 +232,7 @@ done:
 
 static const char about[] =
     "Classifies images with the model of a run: resizes each image to the model's image size, "
-    "and prints the most likely classes with their probabilities, a line per image; of a model "
+    "and prints the most likely labels with their probabilities, a line per image; of a model "
     "for binary labels, the attributes that the image has. A file that cannot be read is "
     "reported, and the others are classified. The data that the model was "
     "trained on are not needed. Images are turned upright as their EXIF orientation says, and what "

@@ -54,11 +54,6 @@ typedef struct job {
     graph *graph; /* of the loss */
 } job;
 
-static ssm2d_status no_memory(ssm2d_error *error, const char *what)
-{
-    return fail(error, SSM2D_ERROR_MEMORY, "no memory for the %s", what);
-}
-
 static ssm2d_status read_images(job *j, ssm2d_error *error)
 {
     const char *path = j->options->input;
@@ -80,7 +75,7 @@ static ssm2d_status read_images(job *j, ssm2d_error *error)
     j->pixels = array.count / s[0];
     j->images = mem_alloc(j->context, array.count * sizeof *j->images);
     if (!j->images) {
-        status = no_memory(error, "images");
+        status = fail_memory(error, "images");
         goto done;
     }
     npy_to_float(&array, j->images);
@@ -116,7 +111,7 @@ static ssm2d_status read_labels(job *j, ssm2d_error *error)
     labels = mem_alloc(j->context, array.count * sizeof *labels);
     j->targets = mem_alloc(j->context, j->batch * j->outputs * sizeof *j->targets);
     if (!labels || !j->targets) {
-        status = no_memory(error, "labels");
+        status = fail_memory(error, "labels");
         goto done;
     }
     npy_to_double(&array, labels);
@@ -197,7 +192,7 @@ static ssm2d_status differentiate(job *j, ssm2d_error *error)
     tensor *loss = cross_entropy(j->graph, logits, targets);
     if ((status = graph_finish(j->graph, loss, error))) return status;
     j->grads = mem_alloc(j->context, j->model->weights->total * sizeof *j->grads);
-    if (!j->grads) return no_memory(error, "gradients");
+    if (!j->grads) return fail_memory(error, "gradients");
     graph_bind(j->graph, j->model->params, j->grads);
     graph_find(j->graph, "images")->data = j->images;
     targets->data = j->targets;
@@ -252,7 +247,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if ((status = read_weights(&j, error))) goto done;
     j.logits = mem_alloc(context, j.batch * j.outputs * sizeof *j.logits);
     if (!j.logits) {
-        status = no_memory(error, "logits");
+        status = fail_memory(error, "logits");
         goto done;
     }
     if ((status = j.options->labels ? differentiate(&j, error) : infer(&j, error))) goto done;

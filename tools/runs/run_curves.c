@@ -43,17 +43,16 @@ typedef struct quantity {
     /* of images that were not trained on: what it is called when these are validation images, in
      * all runs or in some; NULL: the label */
     const char *validation_label, *mixed_label;
-    const char *alias; /* another name that is taken */
     const char *needs; /* what a run without it lacks; NULL: time */
 } quantity;
 
 static const quantity quantities[] = {
     {"loss", "training loss", loss},
-    {"score", "training", score, .alias = "accuracy", .epochs = 1, .is_score = 1},
+    {"score", "training", score, .epochs = 1, .is_score = 1},
     {"test-loss", "test loss", test_loss, .epochs = 1, .validation_label = "validation loss",
      .mixed_label = "test or validation loss"},
-    {"test-score", "test", test_score, .alias = "test-accuracy", .epochs = 1, .is_score = 1,
-     .validation_label = "validation", .mixed_label = "test or validation"},
+    {"test-score", "test", test_score, .epochs = 1, .is_score = 1, .validation_label = "validation",
+     .mixed_label = "test or validation"},
     {"lr", "learning rate", learning_rate},
     {"norm", "norm of the gradient", norm, .is_log = 1},
     {"mixer-norm", "norm of the first mixer's gradient", mixer_norm, .is_log = 1,
@@ -82,9 +81,21 @@ static double value_of(const quantity *q, const report_run *run, const metric *l
     return q->is_score ? run->task->metrics[0].scale * q->of(line) : q->of(line);
 }
 
-static int is_called(const char *name, const char *text, size_t length)
+static int is_same(const char *name, const char *text, size_t length)
 {
-    return name && strlen(name) == length && !strncmp(name, text, length);
+    return strlen(name) == length && !strncmp(name, text, length);
+}
+
+/* Scores are also called by the key of their metric, whichever task it belongs to. */
+static int is_called(const quantity *q, const char *text, size_t length)
+{
+    static const char test[] = "test-";
+    const size_t skipped = strncmp(q->name, test, strlen(test)) ? 0 : strlen(test);
+    if (is_same(q->name, text, length)) return 1;
+    if (!q->is_score || length < skipped || strncmp(text, q->name, skipped)) return 0;
+    for (int i = 0; task_at(i); i++)
+        if (is_same(task_at(i)->metrics[0].key, text + skipped, length - skipped)) return 1;
+    return 0;
 }
 
 /* Reads a list of names, separated by commas. */
@@ -96,7 +107,7 @@ static ssm2d_status choose(const char *names, const quantity *chosen[MAX_PANELS]
     for (const char *at = names;; at++) {
         const size_t length = strcspn(at, ",");
         const quantity *q = quantities;
-        while (q->name && !is_called(q->name, at, length) && !is_called(q->alias, at, length)) q++;
+        while (q->name && !is_called(q, at, length)) q++;
         if (!q->name)
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "--show %s: use some of loss, score, test-loss, test-score, lr, "
@@ -119,7 +130,7 @@ static const option options[] = {
      .value = "FILE", .letter = 'o', .required = 1},
     {"show", OPTION_STRING, offsetof(values, show),
      "the panels, one line for each run in them: some of loss, score (the metric of the task, also "
-     "called accuracy), test-loss, test-score (or test-accuracy), lr, norm (of the gradient), "
+     "by its own name), test-loss, test-score, lr, norm (of the gradient), "
      "mixer-norm and gain (of the first mixer), with commas between them; loss,test-score for "
      "several runs when not given",
      .value = "NAMES"},
@@ -207,7 +218,7 @@ static ssm2d_status take_mean(const report *r, int group, const quantity *q, poi
     const metric *l;
     int missed = 0;
     size_t *at = mem_alloc(r->context, (size_t)r->run_count * sizeof *at);
-    if (!at) return fail(error, SSM2D_ERROR_MEMORY, "no memory for %d runs", r->run_count);
+    if (!at) return fail_memory(error, "%d runs", r->run_count);
     for (size_t i = 0; (l = metrics_line(first->metrics, i)); i++)
         if (l->is_epoch == q->epochs) missed |= !mean_at(r, group, q, l, at, out);
     mem_free(r->context, at);
@@ -264,7 +275,7 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
     if (!table || !curves) {
         mem_free(context, table);
         mem_free(context, curves);
-        return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu lines", all);
+        return fail_memory(error, "%zu lines", all);
     }
     for (int p = 0; p < panel_count && !status; p++) {
         const quantity *q = chosen[p];

@@ -24,7 +24,8 @@ static const option options[] = {
     {"output", OPTION_STRING, offsetof(values, output), "page to write: .html", .value = "FILE",
      .letter = 'o', .required = 1},
     {"no-data", OPTION_FLAG, offsetof(values, no_data),
-     .help = "leave out what needs the test images: confusion matrix, classes, wrong images and "
+     .help = "leave out what needs the test images: confusion matrix, table of labels, wrong "
+             "images and "
              "receptive fields"},
     {"no-measure", OPTION_FLAG, offsetof(values, no_measure),
      .help = "leave out the time per operator, which is measured now"},
@@ -99,8 +100,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 static const char about[] =
     "Writes one HTML page about one or several runs, for any browser and without network: curves "
     "of all runs with values under the pointer; a table with mean and standard deviation over runs "
-    "that differ only by their seed; confusion matrix, accuracy of every class (with binary labels "
-    "a table of the attributes) and the images that are most wrong, from evaluating each run on "
+    "that differ only by their seed; confusion matrix, a table of the classes (with binary labels "
+    "of the attributes) and the images that are most wrong, from evaluating each run on "
     "its test images; kernels and receptive fields; the time of each operator, measured now; all "
     "settings, with the differences between runs marked; and the environment.\n"
     "\n"

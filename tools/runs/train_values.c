@@ -60,7 +60,7 @@ static ssm2d_status apply_file(const train_values *o, const cJSON *file, int mod
 {
     if (!file) return SSM2D_OK;
     cJSON *copy = cJSON_Duplicate(file, 1);
-    if (!copy) return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    if (!copy) return fail_memory(error, "settings");
     if (model_set && cJSON_IsObject(copy)) cJSON_DeleteItemFromObjectCaseSensitive(copy, "model");
     const ssm2d_status status = train_settings_from_json(s, o->config, copy, error);
     cJSON_Delete(copy);
@@ -184,7 +184,7 @@ static void print_value(const printing *p, const char *key, const char *value)
     char from[64] = "default";
     const int open = (!strcmp(key, "image") && !p->settings->model.image[0])
                      || (!strcmp(key, "channels") && !p->settings->model.channels)
-                     || (!strcmp(key, "classes") && !p->settings->model.outputs)
+                     || (!strcmp(key, OUTPUTS_KEY) && !p->settings->model.outputs)
                      || data_defaults_will_choose(p->settings, key);
     if (on_command_line(p->options, key))
         snprintf(from, sizeof from, "command line");
@@ -217,7 +217,7 @@ static ssm2d_status print_object(const printing *p, const char *prefix, const cJ
         }
         const char *fixed = cJSON_IsNull(item) ? "none" : item->valuestring;
         char *text = fixed ? NULL : cJSON_PrintUnformatted(item);
-        if (!text && !fixed) return fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+        if (!text && !fixed) return fail_memory(error, "settings");
         print_value(p, key, text ? text : fixed);
         cJSON_free(text);
     }
@@ -231,8 +231,7 @@ ssm2d_status train_values_print(const ssm2d_context *context, const train_values
     cJSON *file = NULL, *all = NULL;
     ssm2d_status status = read_settings(context, o, &s, &file, error);
     if (!status) status = train_options_check(&s.options, error);
-    if (!status && !(all = train_settings_to_json(&s)))
-        status = fail(error, SSM2D_ERROR_MEMORY, "no memory for settings");
+    if (!status && !(all = train_settings_to_json(&s))) status = fail_memory(error, "settings");
     const printing p = {o, &s, !status && o->recipe ? recipe_find(o->recipe, error) : NULL, file};
     if (!status) status = print_object(&p, "", all, error);
     cJSON_Delete(file);

@@ -67,9 +67,7 @@ static ssm2d_status finish(s4nd_plan *p, ssm2d_error *error)
         const fft_length *l = &p->length[axis];
         const size_t bytes = max_size(1, fft_length_twiddles(l)) * sizeof(real);
         p->twiddles[axis] = mem_alloc(p->base.context, bytes);
-        if (!p->twiddles[axis])
-            return fail(error, SSM2D_ERROR_MEMORY,
-                        "no memory for the %zu bytes of tables of a plan", bytes);
+        if (!p->twiddles[axis]) return fail_memory(error, "%zu bytes of tables of a plan", bytes);
         fft_line_twiddles(l, p->twiddles[axis]);
     }
     return SSM2D_OK;
