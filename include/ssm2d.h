@@ -196,6 +196,8 @@ typedef struct ssm2d_param {
     int decay;            /* whether weight decay should act on it (never on systems) */
     int system; /* whether it belongs to the recurrences, which may need a learning rate of their
                  * own */
+    int decay_paper; /* whether the paper's runs (code of June 2023) decay it: in the layers that it
+                      * has, omega alone (D of the 2-D SSM, omega of EMA) */
 } ssm2d_param;
 
 /* The i-th parameter array, i from 0; returns 0 when there is no such. */
@@ -209,8 +211,9 @@ static inline int ssm2d_layer_param(const ssm2d_layer *layer, int i, ssm2d_param
 SSM2D_API size_t ssm2d_layer_param_count(const ssm2d_layer *layer);
 
 /* Initial values, by the setting `init` where the kind has one: identity (D = 1 and a small C, so
- * that a block starts close to what it was without the layer) or authors (as published). The same
- * seed gives the same values on every machine, and (rounded) in both types. */
+ * that a block starts close to what it was without the layer) or authors (as the paper's code, in
+ * 2023 and 2024). The same seed gives the same values on every machine, and (rounded) in both
+ * types. */
 SSM2D_API ssm2d_status ssm2d_params_init(const ssm2d_layer *layer, uint64_t seed, float *params,
                                          ssm2d_error *error);
 SSM2D_API ssm2d_status ssm2d_params_init_double(const ssm2d_layer *layer, uint64_t seed,

@@ -8,7 +8,7 @@ from . import _library
 from ._library import Setting, byref, lib
 
 Option = namedtuple("Option", "name default minimum maximum choices allowed help type")
-Param = namedtuple("Param", "name shape offset size decay system")
+Param = namedtuple("Param", "name shape offset size decay system decay_paper")
 # help: one line; options: {name: Option}; algorithms: their names; axes: supported numbers of grid
 # axes; kernel, stream: whether the kind has kernels, and streams
 Kind = namedtuple("Kind", "name help options algorithms axes kernel stream")
@@ -157,7 +157,7 @@ class Config:
         p, i = _library.Param(), 0
         while lib.ssm2d_layer_param_sized(self.address, i, byref(p), ctypes.sizeof(p)):
             yield Param(p.name.decode(), tuple(p.shape[:p.rank]), p.offset, p.count, bool(p.decay),
-                        bool(p.system))
+                        bool(p.system), bool(p.decay_paper))
             i += 1
 
     @property

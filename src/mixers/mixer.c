@@ -74,6 +74,7 @@ static tensor *params_of(graph *g, const mixer_config *m, int channels, token_gr
         *s = (param_spec){.name = p.name, .rank = p.rank, .part = PARAM_MIXER};
         memcpy(s->shape, p.shape, (size_t)p.rank * sizeof *p.shape);
         s->group = p.system ? PARAM_SYSTEM : p.decay ? PARAM_DECAY : PARAM_NO_DECAY;
+        s->role = p.decay_paper ? PARAM_WEIGHT : PARAM_INNER;
         s->init = PARAM_BY_BLOCK;
     }
     return graph_param_block(g, &b, count, specs);

@@ -15,7 +15,7 @@ typedef struct s4nd_config {
     int n_ssm;       /* S, systems */
     double rate;     /* factor of the step dt, for a resolution other than the trained one */
     s4nd_form form;
-    double dt_min, dt_max; /* bounds of initial steps; 0: those that the form was published with */
+    double dt_min, dt_max; /* of initial steps; 0: 0.1 and 1 for diag, 0.001 and 0.1 for dplr */
     int dt_per_channel;    /* diag: a step for each channel instead of each system */
     /* dplr: the grid that C is initialised for; 0: the model's grid, or 8 x 8 without a model */
     int init_rows, init_cols;
