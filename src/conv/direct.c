@@ -194,14 +194,16 @@ static void short_row(const job *t, real *out, const real *in, int i, int v, int
     }
 }
 
+/* Vectors that share cache lines, from the first row to the last: the rows that an output row sees
+ * are still in the cache for the next ones. */
 static void short_image(const job *t, const group *g, size_t b)
 {
     const conv_plan *p = t->plan;
     const int line = max_int(1, CACHE_LINE_BYTES / (p->lanes * (int)sizeof(real)));
     const real *in = t->in + (ptrdiff_t)b * t->in_strides.batch;
     real *out = t->out + (ptrdiff_t)b * t->out_strides.batch;
-    for (int i = 0; i < p->problem.rows; i++)
-        for (int v = g->first; v < g->end; v += line)
+    for (int v = g->first; v < g->end; v += line)
+        for (int i = 0; i < p->problem.rows; i++)
             short_row(t, out, in, i, v, min_int(g->end, v + line));
 }
 

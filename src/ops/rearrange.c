@@ -3,8 +3,9 @@
  *
  * x: [images*I][..][D], tokens of an image in the order of memory; y: the same with other axes. Of
  * k tokens that share a row of y, element d of the i-th is element i*D + d of the row, or, where
- * they are interleaved, element d*k + i. The gradient of an input token is the sum over the output tokens that are copies of it, in their
- * order: a gather as well, by lists that are made once, so that it does not depend on threads. */
+ * they are interleaved, element d*k + i. The gradient of an input token is the sum over the output
+ * tokens that are copies of it, in their order: a gather as well, by lists that are made once, so
+ * that it does not depend on threads. */
 #include "core/tasks.h"
 #include "ops/elementwise.h"
 #include "ops/ops.h"

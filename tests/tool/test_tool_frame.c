@@ -91,7 +91,7 @@ static void test_help_command_prints_what_the_option_does(void **state)
     TOOL("help", "trian");
     assert_refused(2, "", "unknown command trian; did you mean train?");
     TOOL("help", "bench", "leyar");
-    assert_refused(2, "bench", "unknown part leyar: use one of layer, linear, train, infer");
+    assert_refused(2, "bench", "unknown part leyar: use one of layer, conv, linear, train, infer");
     TOOL("help", "train", "layer");
     assert_refused(2, "help", "unexpected argument layer");
     TOOL("hepl");

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* What differs from the model's own settings of the layer, which are the authors' for CIFAR-100 with
- * real systems (4 directions, kernels cut to 9 x 9). */
+/* What differs from the model's own settings of the layer, which are the authors' for CIFAR-100
+ * with real systems (4 directions, kernels cut to 9 x 9). */
 #define COMPLEX       "mixer.values=cartesian mixer.directions=2"
 #define TINY_CONVNEXT "patch=4 dim=[16,32] depth=[1,1]"
 #define CUT(T)        "mixer.trunc_rows=" #T " mixer.trunc_cols=" #T

@@ -137,7 +137,10 @@ static void sum_part(void *arg, size_t part, int worker)
         const real *dy =
             t->dy + (ptrdiff_t)(line / rows) * p->out.batch + (ptrdiff_t)(line % rows) * p->out.row;
         for (size_t j = 0; j < cols; j++, dy += p->out.col)
-            for (int h = 0; h < p->channels; h++) sums[h] += dy[h * p->out.channel];
+            if (p->out.channel == 1) /* known when compiling, so that vectors are added */
+                for (int h = 0; h < p->channels; h++) sums[h] += dy[h];
+            else
+                for (int h = 0; h < p->channels; h++) sums[h] += dy[h * p->out.channel];
     }
 }
 
