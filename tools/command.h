@@ -49,8 +49,7 @@ typedef enum option_kind {
     OPTION_STRING, /* const char *; NULL when not given and without a default */
     OPTION_CHOICE, /* const char *, one of the names of `choice` */
     OPTION_FLAG,   /* int, 1 when given; takes no value */
-    OPTION_LIST    /* word_list of all its values, or of all further positional arguments; a command
-                    * may have one such option */
+    OPTION_LIST    /* word_list of all its values, or of all further positional arguments */
 } option_kind;
 
 typedef struct option {

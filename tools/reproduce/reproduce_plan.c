@@ -55,19 +55,23 @@ static void name_add(writing *w, const char *text, size_t length)
     name[at] = 0;
 }
 
-/* Settings, separated by spaces, as --set and as parts of the name. */
-static void add_settings(writing *w, const char *settings)
+/* Settings, separated by spaces, as --set. In the name they are parts of their own, or together
+ * `called`. */
+static void add_settings_as(writing *w, const char *settings, const char *called)
 {
+    if (called && *settings) name_add(w, called, strlen(called));
     for (const char *s = settings ? settings : ""; *s;) {
         const size_t length = strcspn(s, " ");
         if (length) {
             add(w, "--set");
             add(w, "%.*s", (int)length, s);
-            name_add(w, s, length);
+            if (!called) name_add(w, s, length);
         }
         s += length + (s[length] == ' ');
     }
 }
+
+static void add_settings(writing *w, const char *settings) { add_settings_as(w, settings, NULL); }
 
 static const char *first_of(const char *one, const char *two) { return one ? one : two; }
 
@@ -82,9 +86,40 @@ static void fraction_text(const plan *p, const experiment_column *c, const data_
     if (part < 1) snprintf(text, 32, "%.6g", part);
 }
 
-static ssm2d_status write_run(const plan *p, const experiment_row *r, const experiment_column *c,
-                              const data_choice *data, int seed, planned_run *run,
-                              ssm2d_error *error)
+/* What the paper's runs have: the code's settings of a model and its mixer go by the name `paper`,
+ * and the text's of training by `text`. */
+static void add_published(writing *w, const plan *p, const char *backbone, const char *mixed,
+                          const char *rules, const char *own)
+{
+    const int is_complex = own && strstr(own, CARTESIAN) != NULL;
+    const published_settings s =
+        published_find(backbone, mixed, is_complex, rules, p->options.variant);
+    char all[512];
+    snprintf(all, sizeof all, "%s%s%s", s.model, *s.model && *s.mixer ? " " : "", s.mixer);
+    add_settings_as(w, all, "paper");
+    add_settings(w, s.variant);
+    add_settings_as(w, s.training, "text");
+}
+
+/* The user's settings: those whose bit is set in `taken`. */
+static void add_given(writing *w, const plan_options *o, uint64_t taken)
+{
+    char text[48];
+    if (o->lr > 0) {
+        snprintf(text, sizeof text, "lr=%.10g", o->lr);
+        add_settings(w, text);
+    }
+    for (int i = 0; i < o->sets.count; i++)
+        if (taken >> i & 1) {
+            add(w, "--set");
+            add(w, "%s", o->sets.words[i]);
+            name_add(w, o->sets.words[i], strlen(o->sets.words[i]));
+        }
+}
+
+static ssm2d_status write_run_with(const plan *p, const experiment_row *r,
+                                   const experiment_column *c, const data_choice *data, int seed,
+                                   uint64_t taken, planned_run *run, ssm2d_error *error)
 {
     writing w = {.run = run};
     char fraction[32], number[32];
@@ -109,7 +144,8 @@ static ssm2d_status write_run(const plan *p, const experiment_row *r, const expe
     add_settings(&w, r->settings);
     add_settings(&w, c->settings);
     add_settings(&w, p->form->settings);
-    if (p->form->published) add_settings(&w, experiment_published(mixed));
+    if (p->form->published) add_published(&w, p, backbone, mixed, rules, r->settings);
+    add_given(&w, &p->options, taken);
     fraction_text(p, c, data, fraction);
     if (*fraction) {
         add(&w, "--train-fraction");
@@ -133,9 +169,43 @@ static ssm2d_status write_run(const plan *p, const experiment_row *r, const expe
     if (p->options.experiment->picture != PICTURE_RECEPTIVE_FIELDS)
         snprintf(run->taken, sizeof run->taken, "%s/taken/%s.json", p->options.out, run->name);
     if (w.full || length < 0 || length >= (int)sizeof run->folder)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
-                    text_path(p->options.out));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long%s",
+                    text_path(p->options.out), taken ? ", as it contains the words of --set" : "");
     return SSM2D_OK;
+}
+
+/* Whether a run has a setting; one of a mixer belongs to the kind of the run's own. */
+static int has_setting(const train_settings *s, const char *key)
+{
+    static const char prefix[] = "mixer.";
+    if (strncmp(key, prefix, strlen(prefix))) return train_settings_have(s, key);
+    cJSON *root = train_settings_to_json(s);
+    const cJSON *mixed = cJSON_GetObjectItemCaseSensitive(root, "mixer");
+    const int has = cJSON_IsObject(mixed)
+                    && cJSON_GetObjectItemCaseSensitive(mixed, key + strlen(prefix)) != NULL;
+    cJSON_Delete(root);
+    return has;
+}
+
+/* Writes a run with those settings of --set that it has, and marks them in *used: mixer.n_ssm, for
+ * example, is nothing that a model without a mixer has. */
+static ssm2d_status write_run(plan *p, const experiment_row *r, const experiment_column *c,
+                              const data_choice *data, int seed, planned_run *run,
+                              ssm2d_error *error)
+{
+    char key[OPTION_KEY];
+    const char *value;
+    train_settings settings;
+    uint64_t taken = 0;
+    ssm2d_status status = write_run_with(p, r, c, data, seed, 0, run, error);
+    if (status || !p->options.sets.count) return status;
+    if ((status = plan_settings(run, &settings, error))) return status;
+    for (int i = 0; i < p->options.sets.count; i++)
+        if (!option_pair("--set", p->options.sets.words[i], key, &value, NULL)
+            && has_setting(&settings, key))
+            taken |= (uint64_t)1 << i;
+    p->used |= taken;
+    return write_run_with(p, r, c, data, seed, taken, run, error);
 }
 
 ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm2d_error *error)
@@ -200,8 +270,12 @@ const data_choice *plan_data(const plan *p, int row, int column)
     return NULL;
 }
 
-/* Whether the cells of a row have runs if their data are given. */
-static int has_runs(const plan *p, int row) { return p->form->rows[row].mixer != NULL; }
+/* Whether a cell has runs if its data are given. */
+static int has_runs(const plan *p, int row, int column)
+{
+    const experiment_row *r = &p->form->rows[row];
+    return r->mixer && (!r->columns || column < r->columns);
+}
 
 static size_t cell_index(const plan *p, long seed, int row, int column)
 {
@@ -285,7 +359,7 @@ static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *erro
     for (int is_chosen = 1; is_chosen >= 0; is_chosen--)
         for (int r = 0; r < p->rows; r++)
             for (int c = 0; c < p->columns && !status; c++) {
-                if (!has_runs(p, r) || p->chosen[r] != is_chosen) continue;
+                if (!has_runs(p, r, c) || p->chosen[r] != is_chosen) continue;
                 status = find_choice(context, p, &search, data_name(p, r, c), is_chosen, error);
                 if (!status && is_chosen) found += plan_data(p, r, c)->name != NULL;
                 wanted += is_chosen;
@@ -325,7 +399,7 @@ static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
             for (int c = 0; c < p->columns; c++) {
                 int *cell = &p->cells[cell_index(p, seed, r, c)];
                 if (p->chosen[r] != is_chosen) continue;
-                const data_choice *data = has_runs(p, r) ? plan_data(p, r, c) : NULL;
+                const data_choice *data = has_runs(p, r, c) ? plan_data(p, r, c) : NULL;
                 *cell = -1;
                 if (!data || !data->name) continue;
                 status =
@@ -338,13 +412,44 @@ static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
     return status;
 }
 
+/* Refuses words of --set that no run has. */
+static ssm2d_status check_sets(const plan *p, ssm2d_error *error)
+{
+    char shown[96];
+    for (int i = 0; i < p->options.sets.count && p->count; i++) {
+        const char *word = p->options.sets.words[i];
+        if (!(p->used >> i & 1))
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "--set %s: no run of %s has this setting; ssm2d train --help=all and ssm2d "
+                        "models --keys list them",
+                        text_show(word, strlen(word), shown, sizeof shown),
+                        p->options.experiment->name);
+    }
+    return SSM2D_OK;
+}
+
+/* Refuses a scale that an experiment does not have, and names those that it has. */
+static ssm2d_status check_scale(const plan *p, ssm2d_error *error)
+{
+    const experiment *e = p->options.experiment;
+    char names[64] = "";
+    if (p->form->columns) return SSM2D_OK;
+    for (int i = 0; i < SCALES; i++)
+        if (e->forms[i].columns)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                     *names ? ", " : "", experiment_scale_name(i));
+    return fail(error, SSM2D_ERROR_ARGUMENT, "--scale %s: %s has no such scale, but %s",
+                experiment_scale_name((int)p->options.scale), e->name, names);
+}
+
 ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, plan *p,
                          ssm2d_error *error)
 {
     *p = (plan){.context = context,
                 .options = *options,
                 .form = &options->experiment->forms[options->scale]};
-    ssm2d_status status = choose_rows(p, error);
+    ssm2d_status status = check_scale(p, error);
+    if (!status) status = choose_rows(p, error);
     if (!status) status = find_data(context, p, error);
     if (status || !p->rows) return status;
     const size_t cells = cell_index(p, options->seeds, 0, 0);
@@ -354,6 +459,7 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
         return fail(error, SSM2D_ERROR_MEMORY, "no memory for %zu runs", cells);
     status = write_runs(p, 1, error);
     p->count = p->all;
+    if (!status) status = check_sets(p, error);
     return status ? status : write_runs(p, 0, error);
 }
 
