@@ -185,6 +185,8 @@ typedef struct ssm2d_param {
     int decay;            /* whether weight decay should act on it (never on systems) */
     int system; /* whether it belongs to the recurrences, which may need a learning rate of their
                  * own */
+    int decay_paper; /* whether the paper's runs (code of June 2023) decay it: in the layers that it
+                      * has, omega alone (D of the 2-D SSM, omega of EMA) */
 } ssm2d_param;
 
 /* The i-th parameter array, i from 0; returns 0 when there is no such. */

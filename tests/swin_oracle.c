@@ -140,10 +140,11 @@ static void attend_oracle(const net *n, map m, map qkv, const double *table, int
             const int padding = kr.region == 3 || kc.region == 3;
             double score = 0;
             for (int d = 0; d < width; d++) score += q[d] * k[d] / sqrt(width);
-            score +=
-                table[((qr.place - kr.place + reach[0]) * across + qc.place - kc.place + reach[1])
-                          * heads
-                      + h];
+            if (table)
+                score += table[((qr.place - kr.place + reach[0]) * across + qc.place - kc.place
+                                + reach[1])
+                                   * heads
+                               + h];
             if (padding || kr.region != qr.region || kc.region != qc.region) score -= 100;
             sum += exp(score);
             for (int d = 0; d < width; d++) out[d] += exp(score) * v[d];

@@ -50,10 +50,12 @@ static double *apply_linear(const reference *f, const double *x, size_t rows, si
     snprintf(part, sizeof part, "%s.weight", name);
     const double *w = array(f, part, block);
     snprintf(part, sizeof part, "%s.bias", name);
-    const double *b = array(f, part, block);
+    /* the head of lra alone has no bias */
+    const int has_bias = f->m->head != MEGA_LRA || strcmp(name, "head") != 0;
+    const double *b = has_bias ? array(f, part, block) : NULL;
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < out; o++) {
-            double sum = b[o];
+            double sum = b ? b[o] : 0;
             for (size_t i = 0; i < in; i++) sum += x[r * in + i] * w[o * in + i];
             y[r * out + o] = sum;
         }
@@ -187,6 +189,31 @@ static double *apply_block(const reference *f, double *x, int block)
     return y;
 }
 
+static double *projection_head(const reference *f, const double *n, size_t all, size_t D,
+                               size_t classes)
+{
+    double *y = apply_linear(f, n, all, D, D, "out_proj.fc", -1), *mean = doubles(f->batch * D);
+    for (size_t r = 0; r < all; r++)
+        for (size_t d = 0; d < D; d++)
+            mean[r / f->tokens * D + d] += silu_of(y[r * D + d]) / (double)f->tokens;
+    double *out = apply_linear(f, mean, f->batch, D, classes, "head", -1);
+    free(y), free(mean);
+    return out;
+}
+
+static double *lra_head(const reference *f, const double *n, size_t all, size_t D, size_t classes)
+{
+    double *mean = doubles(f->batch * D);
+    for (size_t r = 0; r < all; r++)
+        for (size_t d = 0; d < D; d++)
+            mean[r / f->tokens * D + d] += n[r * D + d] / (double)f->tokens;
+    double *y = apply_linear(f, mean, f->batch, D, 2 * D, "out_proj.fc", -1);
+    for (size_t i = 0; i < f->batch * 2 * D; i++) y[i] *= 0.5 * (1 + erf(y[i] / sqrt(2)));
+    double *out = apply_linear(f, y, f->batch, 2 * D, classes, "head", -1);
+    free(y), free(mean);
+    return out;
+}
+
 /* images: [batch][channels][rows][cols], logits: [batch][classes] */
 static void reference_logits(const reference *f, const double *images, double *logits)
 {
@@ -211,13 +238,9 @@ static void reference_logits(const reference *f, const double *images, double *l
         }
     for (int i = 0; i < f->m->depth; i++) x = apply_block(f, x, i);
     double *n = apply_norm(f, x, "final_norm.norm", -1);
-    double *y = apply_linear(f, n, all, D, D, "out_proj.fc", -1), *mean = doubles(f->batch * D);
-    for (size_t r = 0; r < all; r++)
-        for (size_t d = 0; d < D; d++)
-            mean[r / f->tokens * D + d] += silu_of(y[r * D + d]) / (double)f->tokens;
-    double *out = apply_linear(f, mean, f->batch, D, classes, "head", -1);
+    double *out = (f->m->head == MEGA_LRA ? lra_head : projection_head)(f, n, all, D, classes);
     memcpy(logits, out, f->batch * classes * sizeof *out);
-    free(x), free(n), free(y), free(mean), free(out);
+    free(x), free(n), free(out);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -393,6 +416,8 @@ static void is_its_formula(void **state)
         {{"image", "[8, 12]"}, {"drop_path", "1e-15"}}, /* never, but by the same operators */
         {{"image", "[4, 8]"}, {"norm", "batch"}},
         {{"image", "[8, 12]"}, {"relative_bias", "false"}},
+        {{"image", "[8, 12]"}, {"head", "lra"}},
+        {{"image", "[2, 3]"}, {"patch", "1"}, {"head", "lra"}, {"norm", "batch"}},
         {{"image", "[8, 12]"}, {"relative_bias", "false"}, {"attention", "softmax"}},
         {{"image", "[8, 12]"},
          {"norm", "batch"},

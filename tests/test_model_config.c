@@ -4,6 +4,7 @@
 #include "io/json.h"
 #include "layers/ssm2d/ssm2d_config.h"
 #include "model_case.h"
+#include "models/mega.h"
 #include "models/swin.h"
 #include "models/vit.h"
 
@@ -45,6 +46,25 @@ static void assert_refused(const char *text, ssm2d_status status, const char *pa
     ssm2d_status got = parse(text, &c, &error);
     if (got != status || !strstr(error.line, part))
         fail_msg("%s gives %d, \"%s\", not \"%s\"", text, (int)got, error.line, part);
+}
+
+/* A file without the newer keys means what it meant; a name means the model as it is now. */
+static void test_missing_keys(void **state)
+{
+    (void)state;
+    ssm2d_error error;
+    model_config c = parsed("{\"model\": \"mega-lra\"}");
+    assert_int_equal(mega_of(&c)->head, MEGA_PROJECTION);
+    c = parsed("{\"model\": \"mega-lra\", \"head\": \"lra\"}");
+    assert_int_equal(mega_of(&c)->head, MEGA_LRA);
+    if (model_config_named("mega-lra", &c, &error)) fail_msg("%s", error.line);
+    assert_int_equal(mega_of(&c)->head, MEGA_LRA);
+    c = parsed("{\"model\": \"swin\"}");
+    assert_int_equal(swin_of(&c)->init, SWIN_TRUNC_NORMAL);
+    assert_int_equal(swin_of(&c)->relative_bias, 1);
+    c = parsed("{\"model\": \"mega\"}");
+    assert_int_equal(mega_of(&c)->init, MEGA_NORMAL);
+    assert_int_equal(mega_of(&c)->head, MEGA_PROJECTION);
 }
 
 static void test_presets(void **state)
@@ -145,7 +165,7 @@ static void test_stages(void **state)
         {"\"window\": 0", "\"window\" is 0: use a whole number from 1"},
         {"\"patch\": 3", "\"patch\" is 3: images of 32 x 32 cannot be cut"},
         {"\"mlp_ratio\": 0.01", "\"mlp_ratio\" is 0.01: too small for \"dim\" 96"},
-        {"\"init\": \"xavier\"", "\"init\" is not a known key"},
+        {"\"init\": \"xavier\"", "\"init\" is \"xavier\": use trunc_normal or torch"},
         {"\"windw\": 4", "did you mean \"window\"?"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -385,9 +405,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open_patches_fit), cmocka_unit_test(test_golden_models_are_run_or_wait),
-        cmocka_unit_test(test_presets),     cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_mixer),       cmocka_unit_test(test_assign),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_set),
-        cmocka_unit_test(test_keys),        cmocka_unit_test(test_round_trip)};
+        cmocka_unit_test(test_presets),     cmocka_unit_test(test_missing_keys),
+        cmocka_unit_test(test_stages),      cmocka_unit_test(test_mixer),
+        cmocka_unit_test(test_assign),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_set),         cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_round_trip)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

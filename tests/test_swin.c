@@ -161,7 +161,9 @@ static void test_maps(void **state)
         "image=20;patch=2;dim=8,16,32;depth=2,2,1;heads=2,2,2",        /* 10, 5 and 3 tokens */
         "image=[14, 18];patch=2;dim=8;depth=2;heads=2;patch_norm=false",
         "image=[10, 26];patch=2;dim=8;depth=2;heads=2;pos_embed=false;qkv_bias=false",
-        "image=12;patch=2;dim=8;depth=2;heads=2;window=1", /* each token by itself */
+        "image=[14, 18];patch=2;dim=8,16;depth=2,2;heads=2,4;relative_bias=false", /* masks alone */
+        "image=8;patch=2;dim=8;depth=1;heads=2;relative_bias=false", /* neither bias nor mask */
+        "image=12;patch=2;dim=8;depth=2;heads=2;window=1",           /* each token by itself */
         "image=[2, 22];patch=2;dim=6;depth=2;heads=3;window=3;mlp_ratio=2.5",
         "image=8;patch=8;dim=8;depth=2;heads=2;channels=1", /* one patch */
     };
@@ -203,13 +205,14 @@ static void test_random_models(void **state)
         const int patch = 1 + below(&r, 3), rows = patch * (1 + below(&r, 12)),
                   cols = patch * (1 + below(&r, 12)), stages = below(&r, 4),
                   window = 1 + below(&r, 6), heads = 1 + below(&r, 2), width = 2 + below(&r, 3),
-                  pos = below(&r, 2), normed = below(&r, 2), bias = below(&r, 2);
+                  pos = below(&r, 2), normed = below(&r, 2), bias = below(&r, 2),
+                  relative = below(&r, 4) > 0;
         char settings[300];
         snprintf(settings, sizeof settings,
                  "image=[%d, %d];patch=%d;depth=%s;dim=%d;heads=%d;window=%d;pos_embed=%s;"
-                 "patch_norm=%s;qkv_bias=%s",
+                 "patch_norm=%s;qkv_bias=%s;relative_bias=%s",
                  rows, cols, patch, depths[stages], 2 * heads * width, heads, window, flags[pos],
-                 flags[normed], flags[bias]);
+                 flags[normed], flags[bias], flags[relative]);
         check(context, settings, &r);
     }
     ssm2d_context_destroy(context);

@@ -2,7 +2,7 @@
 set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
 foreach(name optimizers checkpoint data_defaults machines metrics train_settings loop loop_models
     loop_mega loop_interrupted loop_labels loop_parts loop_trouble measure run_folder
-    old_runs recipes)
+    old_runs recipes decay)
   add_executable(test_${name} train/test_${name}.c)
   target_link_libraries(test_${name} PRIVATE
     ssm2d_train ssm2d_nn ssm2d_data ssm2d_draw ssm2d_io ssm2d_objects test_frame)

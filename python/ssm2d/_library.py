@@ -33,7 +33,7 @@ class Setting(ctypes.Structure):
 
 class Param(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("rank", c_int), ("shape", c_size_t * 5), ("offset", c_size_t),
-                ("count", c_size_t), ("decay", c_int), ("system", c_int)]
+                ("count", c_size_t), ("decay", c_int), ("system", c_int), ("decay_paper", c_int)]
 
 
 class Grid(ctypes.Structure):

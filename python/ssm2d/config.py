@@ -9,7 +9,7 @@ from . import _library
 from ._library import Setting, byref, lib
 
 Option = namedtuple("Option", "name default minimum maximum choices allowed help type")
-Param = namedtuple("Param", "name shape offset size decay system")
+Param = namedtuple("Param", "name shape offset size decay system decay_paper")
 # help: one line; options: {name: Option}; algorithms: names that plans may be given; axes: how many
 # a grid may have; kernel, stream: whether there are such
 Kind = namedtuple("Kind", "name help options algorithms axes kernel stream")
@@ -158,7 +158,7 @@ class Config:
         p, i = _library.Param(), 0
         while lib.ssm2d_layer_param_sized(self.address, i, byref(p), ctypes.sizeof(p)):
             yield Param(p.name.decode(), tuple(p.shape[:p.rank]), p.offset, p.count, bool(p.decay),
-                        bool(p.system))
+                        bool(p.system), bool(p.decay_paper))
             i += 1
 
     @property

@@ -20,6 +20,15 @@ typedef enum param_group {
     PARAM_STATE
 } param_group;
 
+/* What it is, for the rules of weight decay (train_decays). */
+typedef enum param_role {
+    PARAM_WEIGHT, /* a matrix or a convolution, and all that is none of the others */
+    PARAM_BIAS,   /* of a linear layer, a convolution or a norm */
+    PARAM_SCALE,  /* the weight of a norm */
+    PARAM_TOKEN,  /* a position embedding, a class token */
+    PARAM_INNER   /* inside of a mixer, and not decayed by the paper's runs: all but omega */
+} param_role;
+
 /* What it belongs to; a set of parts is a sum. */
 typedef enum param_part {
     PARAM_BODY = 1,
@@ -31,10 +40,13 @@ typedef enum param_part {
 typedef enum param_init {
     PARAM_ZEROS,
     PARAM_ONES,
-    PARAM_NORMAL,        /* mean 0, deviation `scale` */
-    PARAM_TRUNC_NORMAL,  /* the same, cut at +-2 (not at two deviations), as timm does */
-    PARAM_XAVIER_NORMAL, /* deviation sqrt(2 / (in + out)), out being the first axis */
-    PARAM_BY_BLOCK       /* all arrays of its block at once, by the block's function */
+    PARAM_NORMAL,         /* mean 0, deviation `scale` */
+    PARAM_TRUNC_NORMAL,   /* the same, cut at +-2 (not at two deviations), as timm does */
+    PARAM_UNIFORM,        /* between -scale and scale */
+    PARAM_FAN_IN,         /* within +-1 / sqrt(in), as PyTorch's Linear and convolution */
+    PARAM_XAVIER_UNIFORM, /* within +-sqrt(6 / (in + out)) */
+    PARAM_XAVIER_NORMAL,  /* deviation sqrt(2 / (in + out)), out being the first axis */
+    PARAM_BY_BLOCK        /* all arrays of its block at once, by the block's function */
 } param_init;
 
 /* What to do at another image size. */
@@ -56,13 +68,15 @@ typedef struct param_spec {
     int file_rank;     /* 0: the shape in files is the same */
     size_t file_shape[GRAPH_RANK];
     param_group group;
+    param_role role;
     param_part part;
     param_init init;
     double scale;
+    size_t first_rows; /* xavier: rows of the first of two matrices in one array, each with a
+                        * deviation of its own; 0: it is one matrix */
     param_resize resize;
     token_grid grid;
     int nonnegative; /* files with negative values are refused */
-    int is_token;    /* of tokens rather than a weight: a position embedding, a class token */
 } param_spec;
 
 /* An array as it is in files. Arrays tile the flat array of parameters in the order of their

@@ -73,6 +73,7 @@ tensor *mixer_params(graph *g, const mixer_config *m, int channels, token_grid g
         *s = (param_spec){.name = p.name, .rank = p.rank, .part = PARAM_MIXER};
         memcpy(s->shape, p.shape, (size_t)p.rank * sizeof *p.shape);
         s->group = p.system ? PARAM_SYSTEM : p.decay ? PARAM_DECAY : PARAM_NO_DECAY;
+        s->role = p.decay_paper ? PARAM_WEIGHT : PARAM_INNER;
         s->init = PARAM_BY_BLOCK;
     }
     return graph_param_block(g, &b, count, specs);

@@ -3,6 +3,7 @@
 #include "core/status.h"
 #include "ops/ops.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -20,29 +21,54 @@ tensor *block_param(builder *b, param_spec spec, const char *part, const char *e
     return graph_param(b->g, &spec, "%s%s%s%s", b->block, *b->block ? "." : "", part, end);
 }
 
+tensor *bias_from(builder *b, size_t count, initial_values initial, const char *part)
+{
+    const param_spec spec = {.rank = 1,
+                             .shape = {count},
+                             .group = PARAM_NO_DECAY,
+                             .role = PARAM_BIAS,
+                             .init = initial.init,
+                             .scale = initial.scale};
+    return block_param(b, spec, part, ".bias");
+}
+
 tensor *block_bias(builder *b, size_t count, const char *part)
 {
-    const param_spec spec = {
-        .rank = 1, .shape = {count}, .group = PARAM_NO_DECAY, .init = PARAM_ZEROS};
-    return block_param(b, spec, part, ".bias");
+    return bias_from(b, count, (initial_values){PARAM_ZEROS, 0}, part);
+}
+
+/* Of a linear layer or convolution whose weights have `in` elements for each output: PyTorch begins
+ * with biases other than 0. */
+static tensor *linear_bias(builder *b, size_t count, size_t in, const char *part)
+{
+    const initial_values uniform = {PARAM_UNIFORM, 1 / sqrt((double)in)};
+    return b->weights.init == PARAM_FAN_IN ? bias_from(b, count, uniform, part)
+                                           : block_bias(b, count, part);
 }
 
 tensor *dense(builder *b, tensor *x, int out, int has_bias, const char *part)
 {
+    return dense_of_two(b, x, out, 0, has_bias, part);
+}
+
+tensor *dense_of_two(builder *b, tensor *x, int out, int first, int has_bias, const char *part)
+{
     if (b->g->status) return NULL;
+    const size_t in = x->shape[x->rank - 1];
     const param_spec spec = {.rank = 2,
-                             .shape = {(size_t)out, x->shape[x->rank - 1]},
+                             .shape = {(size_t)out, in},
+                             .first_rows = (size_t)first,
                              .init = b->weights.init,
                              .scale = b->weights.scale};
     tensor *w = block_param(b, spec, part, ".weight");
-    return linear(b->g, x, w, has_bias ? block_bias(b, (size_t)out, part) : NULL);
+    return linear(b->g, x, w, has_bias ? linear_bias(b, (size_t)out, in, part) : NULL);
 }
 
 tensor *norm(builder *b, tensor *x, const char *part)
 {
     if (b->g->status) return NULL;
     const size_t dim = x->shape[x->rank - 1];
-    const param_spec spec = {.rank = 1, .shape = {dim}, .init = PARAM_ONES};
+    const param_spec spec = {.rank = 1, .shape = {dim}, .role = PARAM_SCALE, .init = PARAM_ONES};
     tensor *gamma = block_param(b, spec, part, ".weight");
     return layer_norm(b->g, x, gamma, block_bias(b, dim, part), b->norm_eps);
 }
@@ -52,7 +78,7 @@ tensor *norm_by_batch(builder *b, tensor *x, const char *part)
     if (b->g->status) return NULL;
     const size_t dim = x->shape[x->rank - 1];
     const double momentum = 0.1; /* PyTorch's */
-    const param_spec ones = {.rank = 1, .shape = {dim}, .init = PARAM_ONES};
+    const param_spec ones = {.rank = 1, .shape = {dim}, .role = PARAM_SCALE, .init = PARAM_ONES};
     param_spec mean = ones, variance = ones;
     mean.group = variance.group = PARAM_STATE;
     mean.init = PARAM_ZEROS;
@@ -75,7 +101,10 @@ tensor *embed_patches(builder *b, tensor *images, int patch, int dim)
                              .scale = b->weights.scale};
     tensor *x = patches(b->g, images, patch);
     tensor *w = block_param(b, spec, "patch_embed.proj", ".weight");
-    return linear(b->g, x, w, block_bias(b, (size_t)dim, "patch_embed.proj"));
+    tensor *bias = b->embed_bias.init != PARAM_ZEROS
+                       ? bias_from(b, (size_t)dim, b->embed_bias, "patch_embed.proj")
+                       : linear_bias(b, (size_t)dim, spec.shape[1], "patch_embed.proj");
+    return linear(b->g, x, w, bias);
 }
 
 tensor *positions(builder *b, token_grid grid, int dim, initial_values initial, const char *name)
@@ -87,7 +116,7 @@ tensor *positions(builder *b, token_grid grid, int dim, initial_values initial, 
                              .scale = initial.scale,
                              .resize = PARAM_GRID,
                              .grid = grid,
-                             .is_token = 1};
+                             .role = PARAM_TOKEN};
     return block_param(b, spec, name, "");
 }
 

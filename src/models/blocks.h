@@ -15,7 +15,8 @@ typedef struct initial_values {
 typedef struct builder {
     graph *g;
     const model_config *c;
-    initial_values weights; /* of matrices */
+    initial_values weights;    /* of matrices */
+    initial_values embed_bias; /* of embed_patches; zeros where `weights` do not say otherwise */
     double norm_eps;
     param_part part; /* what arrays belong to that are declared now */
     char block[40];  /* "blocks.3", or nothing outside of blocks */
@@ -28,10 +29,14 @@ void builder_enter(builder *b, const char *format, ...) __attribute__((format(pr
 
 /* A parameter of the block: "blocks.3" "." "attn.qkv" ".weight". The part is the builder's. */
 tensor *block_param(builder *b, param_spec spec, const char *part, const char *end);
-/* PART.bias: zeros, without weight decay. */
+/* PART.bias: zeros, or other initial values. */
 tensor *block_bias(builder *b, size_t count, const char *part);
+tensor *bias_from(builder *b, size_t count, initial_values initial, const char *part);
 /* y = x W^T + b with PART.weight and, unless has_bias is 0, PART.bias. */
 tensor *dense(builder *b, tensor *x, int out, int has_bias, const char *part);
+/* The same. The first rows of PART.weight and the others are two matrices: xavier draws each by its
+ * own size. */
+tensor *dense_of_two(builder *b, tensor *x, int out, int first, int has_bias, const char *part);
 /* LayerNorm over the last axis with PART.weight and PART.bias. */
 tensor *norm(builder *b, tensor *x, const char *part);
 /* BatchNorm for each of the last axis, with the running moments beside them as in PyTorch:

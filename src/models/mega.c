@@ -8,7 +8,8 @@
  *                  x += sigmoid(u) * (SiLU(h + h_proj(a * SiLU(r))) - x)
  *                  x += fc2(SiLU(fc1(norm(x))))
  *                  with stochastic depth of the two terms that begin with SiLU(h ..) and fc2
- *     logits = head(mean over tokens of SiLU(out_proj(norm(x))))            [B][outputs] */
+ *     logits = head(mean over tokens of SiLU(out_proj(norm(x))))            [B][outputs]
+ *     or with head=lra: head(GELU(out_proj(mean over tokens of norm(x)))) */
 #include "models/mega.h"
 
 #include "core/arith.h"
@@ -28,6 +29,12 @@ static const char *const attention_names[] = {
 
 static const char *const norm_names[] = {
     [MEGA_LAYER_NORM] = "layer", [MEGA_BATCH_NORM] = "batch", NULL};
+
+static const char *const init_names[] = {
+    [MEGA_NORMAL] = "normal", [MEGA_AUTHORS] = "authors", NULL};
+
+static const char *const head_names[] = {
+    [MEGA_PROJECTION] = "projection", [MEGA_LRA] = "lra", NULL};
 
 #define PLACE(name) offsetof(mega_config, name)
 #define INT(name, low, high, help)                                                                 \
@@ -59,6 +66,16 @@ static const ssm2d_field fields[] = {
      "stochastic depth: the rate at which a branch of the last block is left out in training, "
      "falling linearly to 0 in the first",
      SSM2D_KIND_REAL, PLACE(drop_path), 0, 0.99, NULL, NULL, NULL},
+    {"init",
+     "initial weights: normal (deviation 0.02, biases 0), or authors, the same except for those of "
+     "the patches (PyTorch's defaults) and of the head (xavier-uniform), as the paper's code of "
+     "2023",
+     SSM2D_KIND_CHOICE, PLACE(init), 0, 1, NULL, init_names, NULL},
+    {"head",
+     "from tokens to logits: projection (Linear and SiLU of every token, mean, Linear), or lra, as "
+     "Mega's runs of the Long Range Arena (mean, Linear to 2*dim, GELU, Linear without bias; "
+     "xavier-uniform; embedding N(0, 1), its bias N(0, 0.1^2))",
+     SSM2D_KIND_CHOICE, PLACE(head), 0, 1, NULL, head_names, NULL},
     {0}};
 
 static const mega_config *own_of(const model_config *c) { return (const void *)c->own; }
@@ -222,6 +239,21 @@ static builder start(graph *g, const model_config *c)
                      .part = PARAM_BODY};
 }
 
+static tensor *embedding(builder *b, tensor *images)
+{
+    const mega_config *m = own_of(b->c);
+    const initial_values usual = b->weights, ones = {PARAM_NORMAL, 1}, tenths = {PARAM_NORMAL, 0.1},
+                         torch = {PARAM_FAN_IN, 1};
+    if (m->head == MEGA_LRA) {
+        b->weights = ones;
+        b->embed_bias = tenths;
+    } else if (m->init == MEGA_AUTHORS)
+        b->weights = torch;
+    tensor *x = embed_patches(b, images, m->patch, m->dim);
+    b->weights = usual;
+    return x;
+}
+
 /* The tokens after the first `blocks` blocks. */
 static tensor *body(builder *b, tensor *images, int blocks)
 {
@@ -229,7 +261,7 @@ static tensor *body(builder *b, tensor *images, int blocks)
     const initial_values positional = {PARAM_TRUNC_NORMAL, 1 / sqrt(m->dim)};
     tensor *pos =
         m->pos_embed ? positions(b, grid_of(b->c), m->dim, positional, "pos_embed") : NULL;
-    tensor *x = embed_patches(b, images, m->patch, m->dim);
+    tensor *x = embedding(b, images);
     if (pos) x = embed(b->g, x, NULL, pos);
     for (int i = 0; i < blocks; i++) {
         builder_enter(b, "blocks.%d", i);
@@ -244,10 +276,18 @@ static tensor *build(graph *g, const model_config *c, tensor *images)
     const mega_config *m = own_of(c);
     builder b = start(g, c);
     tensor *x = body(&b, images, m->depth);
-    x = dense(&b, norm_of(&b, x, "final_norm.norm"), m->dim, 1, "out_proj.fc");
-    x = mean_tokens(g, silu(g, x));
+    const int is_lra = m->head == MEGA_LRA;
+    const initial_values xavier = {PARAM_XAVIER_UNIFORM, 1};
+    x = norm_of(&b, x, "final_norm.norm");
+    if (is_lra) {
+        b.weights = xavier;
+        x = gelu(g, dense(&b, mean_tokens(g, x), 2 * m->dim, 1, "out_proj.fc"));
+    } else {
+        x = mean_tokens(g, silu(g, dense(&b, x, m->dim, 1, "out_proj.fc")));
+    }
+    if (m->init == MEGA_AUTHORS) b.weights = xavier;
     b.part = PARAM_HEAD;
-    return dense(&b, x, c->outputs, 1, "head");
+    return dense(&b, x, c->outputs, !is_lra, "head");
 }
 
 static int depth(const model_config *c) { return own_of(c)->depth; }
@@ -288,7 +328,8 @@ static const mega_config lra = {.patch = 1,
                                 .attention = MEGA_LAPLACE,
                                 .relative_bias = 1,
                                 .norm = MEGA_BATCH_NORM,
-                                .norm_eps = 1e-5};
+                                .norm_eps = 1e-5,
+                                .head = MEGA_LRA};
 
 /* clang-format off */
 static const model models[] = {
@@ -303,7 +344,7 @@ static const model models[] = {
      .mixers = mixers, .mixer = &layer_ema},
     {.name = "mega-lra", .help = "Mega for the Long Range Arena's images: pixels are tokens",
      .family = &family_mega, .image = 32, .channels = 1, .keeps_channels = 1, .outputs = 10,
-     .own = &lra, .mixers = mixers, .mixer = &layer_ema},
+     .own = &lra, .missing = "head=projection", .mixers = mixers, .mixer = &layer_ema},
     {0}};
 /* clang-format on */
 

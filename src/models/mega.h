@@ -8,6 +8,9 @@
 typedef enum mega_attention { MEGA_LAPLACE, MEGA_SOFTMAX } mega_attention;
 typedef enum mega_norm { MEGA_LAYER_NORM, MEGA_BATCH_NORM } mega_norm;
 
+typedef enum mega_init { MEGA_NORMAL, MEGA_AUTHORS } mega_init;
+typedef enum mega_head { MEGA_PROJECTION, MEGA_LRA } mega_head;
+
 typedef struct mega_config {
     int patch; /* side in pixels */
     int dim, depth, heads;
@@ -19,6 +22,8 @@ typedef struct mega_config {
     double norm_eps;
     int pos_embed;
     double drop_path; /* in the last block; linear from 0 */
+    int init;         /* a mega_init */
+    int head;         /* a mega_head */
 } OWN_CONFIG mega_config;
 
 /* Of a model whose family is mega. */

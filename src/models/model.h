@@ -48,6 +48,7 @@ struct model {
     int image, channels, outputs; /* image: rows and columns; 0: must be given */
     int keeps_channels;           /* a run does not take the data's; images are converted */
     const void *own;              /* the family's own configuration; zeros must be given */
+    const char *missing;          /* "KEY=VALUE ..": what a file means that lacks newer keys */
     const mixer_preset *mixers;   /* ends without a mixer */
     const layer_kind *mixer;      /* of a run that names none; NULL: ssm2d */
     int hidden;                   /* not listed: it has no size of its own */

@@ -207,6 +207,20 @@ static ssm2d_status mixer_from_json(field_source from, const cJSON *item, model_
     return mixer_config_from_json(from, item, &config->mixer, error);
 }
 
+/* Keys that the file may lack get the values that they had before there was a choice. */
+static ssm2d_status set_missing(field_source from, model_config *config, ssm2d_error *error)
+{
+    char key[MODEL_KEY], value[MODEL_KEY];
+    const char *rest = config->model->missing;
+    int length;
+    ssm2d_status status = SSM2D_OK;
+    while (!status && rest && sscanf(rest, " %47[a-z_]=%47s%n", key, value, &length) == 2) {
+        status = model_config_set(from, key, value, config, error);
+        rest += length;
+    }
+    return status;
+}
+
 static int in_list(const char *name, const char *const *list)
 {
     while (list && *list && strcmp(*list, name)) list++;
@@ -229,9 +243,9 @@ ssm2d_status model_config_from_json(const char *file, const cJSON *object,
         status =
             fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"model\" is %s: use a name of `ssm2d models`",
                  from.where, json_show(name, shown, sizeof shown));
-    else if (name)
-        status = set_model(from, name->valuestring, &result, error);
-    else if (!result.model)
+    else if (name && !(status = set_model(from, name->valuestring, &result, error)))
+        status = set_missing(from, &result, error);
+    else if (!name && !result.model)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"model\" is missing", from.where);
     for (const cJSON *item = object->child; item && !status; item = item->next) {
         const void *place;

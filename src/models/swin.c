@@ -27,6 +27,9 @@ _Static_assert(sizeof(swin_config) <= MODEL_OWN, "MODEL_OWN is too small");
 
 /* ---- configuration --------------------------------------------------------------------------- */
 
+static const char *const init_names[] = {
+    [SWIN_TRUNC_NORMAL] = "trunc_normal", [SWIN_TORCH] = "torch", NULL};
+
 #define PLACE(name) offsetof(swin_config, name)
 #define INT(name, low, high, help)                                                                 \
     {                                                                                              \
@@ -59,10 +62,15 @@ static const ssm2d_field fields[] = {
     FLAG(qkv_bias, "a bias on q, k and v"),
     REAL(norm_eps, 1e-12, 1, "eps of every LayerNorm but the mixer's"),
     FLAG(pos_embed, "a learned position embedding, beside the relative one of attention"),
+    FLAG(relative_bias, "a learned bias of attention for each offset between tokens of a window"),
     FLAG(patch_norm, "LayerNorm on the embedded patches"),
     REAL(drop_path, 0, 0.99,
          "stochastic depth: the rate at which a branch of the last block is left out in training, "
          "which grows from 0 at the first"),
+    {"init",
+     "initial weights: trunc_normal (deviation 0.02, biases 0), or torch, as the paper's code of "
+     "2023: PyTorch's defaults, within +-1/sqrt(inputs) with biases; embeddings deviation 0.02",
+     SSM2D_KIND_CHOICE, PLACE(init), 0, 1, NULL, init_names, NULL},
     {0}};
 
 static const swin_config *own_of(const model_config *c) { return (const void *)c->own; }
@@ -164,7 +172,7 @@ static tensor *window_attention(swin_builder *s, tensor *x, int is_shifted)
     if (g->status) return NULL;
     const size_t D = (size_t)dim;
     const token_grid map = x->grid;
-    tensor *table = relative_table(s, map);
+    tensor *table = s->v->relative_bias ? relative_table(s, map) : NULL;
     tensor *qkv = dense(&s->b, x, 3 * dim, s->v->qkv_bias, "attn.qkv");
     if (g->status) return NULL;
     if (!swin_windows_make(g->context, map, s->v->window, is_shifted, &w))
@@ -218,9 +226,10 @@ static int depth(const model_config *c)
 
 static swin_builder builder_of(graph *g, const model_config *c)
 {
+    const initial_values torch = {PARAM_FAN_IN, 1};
     return (swin_builder){.b = {.g = g,
                                 .c = c,
-                                .weights = small,
+                                .weights = own_of(c)->init == SWIN_TORCH ? torch : small,
                                 .norm_eps = own_of(c)->norm_eps,
                                 .part = PARAM_BODY},
                           .v = own_of(c)};
@@ -322,6 +331,7 @@ static const swin_config swin_mini = {.patch = 2,
                                       .qkv_bias = 1,
                                       .norm_eps = 1e-5,
                                       .pos_embed = 1,
+                                      .relative_bias = 1,
                                       .patch_norm = 1};
 static const swin_config swin_small = {.patch = 0,
                                        .dim = STAGES(96, 192, 384),
@@ -332,6 +342,7 @@ static const swin_config swin_small = {.patch = 0,
                                        .qkv_bias = 1,
                                        .norm_eps = 1e-5,
                                        .pos_embed = 1,
+                                       .relative_bias = 1,
                                        .patch_norm = 1};
 static const swin_config swin_tiny = {.patch = 4,
                                       .dim = STAGES(96, 192, 384, 768),
@@ -341,6 +352,7 @@ static const swin_config swin_tiny = {.patch = 4,
                                       .window = 7,
                                       .qkv_bias = 1,
                                       .norm_eps = 1e-5,
+                                      .relative_bias = 1,
                                       .patch_norm = 1};
 
 /* clang-format off */

@@ -4,6 +4,8 @@
 
 #include "models/model.h"
 
+typedef enum swin_init { SWIN_TRUNC_NORMAL, SWIN_TORCH } swin_init;
+
 /* Lists have one entry for each stage. */
 typedef struct swin_config {
     int patch; /* side in pixels */
@@ -12,8 +14,9 @@ typedef struct swin_config {
     int window; /* side in tokens, before it is clipped to the map */
     int qkv_bias;
     double norm_eps;
-    int pos_embed, patch_norm;
+    int pos_embed, relative_bias, patch_norm;
     double drop_path;
+    int init; /* a swin_init */
 } OWN_CONFIG swin_config;
 
 /* Of a model whose family is swin. */

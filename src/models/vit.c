@@ -54,7 +54,10 @@ static const ssm2d_field fields[] = {
     FLAG(drop_path_ramp, "drop_path is of the last block, falling linearly to 0 in the first, as "
                          "in DeiT; otherwise of every block"),
     {"init",
-     "initial weights: xavier (xavier-normal, tokens N(0, 1)) or trunc_normal (deviation 0.02)",
+     "initial weights: xavier (xavier-normal, tokens N(0, 1); behind a mixer at place=attn, q and "
+     "k "
+     "are one matrix and v another, as in the paper's code of 2023) or trunc_normal (deviation "
+     "0.02)",
      SSM2D_KIND_CHOICE, PLACE(init), 0, 1, NULL, init_names, NULL},
     {0}};
 
@@ -106,7 +109,10 @@ static tensor *block(builder *b, tensor *x, int number, int cls_alone)
     const token_grid grid = x->grid;
     x = mix_at(b, x, PLACE_BLOCK);
     tensor *y = mix_at(b, norm(b, x, "norm1"), PLACE_ATTN);
-    y = attention(b->g, dense(b, y, 3 * dim, v->qkv_bias, "attn.qkv"), v->heads);
+    /* A mixer here: the paper's code has q, k as one matrix and v as another. */
+    const int first = b->c->mixer.kind != &mixer_none && b->c->mixer.place == PLACE_ATTN;
+    y = dense_of_two(b, y, 3 * dim, first ? 2 * dim : 0, v->qkv_bias, "attn.qkv");
+    y = attention(b->g, y, v->heads);
     if (cls_alone) {
         x = take_token(b->g, x, CLS);
         y = take_token(b->g, y, CLS);
@@ -144,7 +150,7 @@ static tensor *body(builder *b, tensor *images, int blocks, int cls_alone)
                               .shape = {1, 1, (size_t)v->dim},
                               .init = tokens.init,
                               .scale = tokens.scale,
-                              .is_token = 1};
+                              .role = PARAM_TOKEN};
     tensor *cls = block_param(b, token, "cls_token", "");
     tensor *pos = v->pos_embed ? positions(b, grid, v->dim, positional, "pos_embed") : NULL;
     tensor *x = embed(b->g, embed_patches(b, images, v->patch, v->dim), cls, pos);

@@ -1,8 +1,4 @@
-/* weights - the list of arrays, and their initial values.
- *
- * Weight decay acts on everything but biases and the mixers' A, B and C (and LayerNorm's beta,
- * which is a bias): so also on cls_token, pos_embed, D and the LayerNorms' weights, as the paper
- * states it; decay_of=matrices leaves these out. */
+/* weights - the list of arrays, and their initial values. */
 #include "models/weights.h"
 
 #include "core/context.h"
@@ -88,19 +84,37 @@ static double trunc_normal(rng *r, double deviation)
     return value;
 }
 
+/* Of the initial values: a deviation, or the bound of uniform ones. */
+static double scale_of(const param_array *a, int in_first)
+{
+    const size_t rows = in_first ? a->spec.first_rows : a->shape[0] - a->spec.first_rows;
+    const double in = (double)a->count / (double)a->shape[0], out = (double)rows;
+    switch (a->spec.init) {
+    case PARAM_FAN_IN: return 1 / sqrt(in);
+    case PARAM_XAVIER_UNIFORM: return sqrt(6 / (in + out));
+    case PARAM_XAVIER_NORMAL: return sqrt(2 / (in + out));
+    default: return a->spec.scale;
+    }
+}
+
 static void init_array(const param_array *a, uint64_t seed, float *x)
 {
     rng r = rng_seed(seed_of(seed, a->name));
-    const double in = (double)a->count / (double)a->shape[0], out = (double)a->shape[0];
-    const double scale = a->spec.init == PARAM_XAVIER_NORMAL ? sqrt(2 / (in + out)) : a->spec.scale;
-    for (size_t i = 0; i < a->count; i++) switch (a->spec.init) {
+    const size_t row = a->count / a->shape[0], first = row * a->spec.first_rows;
+    for (size_t i = 0; i < a->count; i++) {
+        const double scale = scale_of(a, i < first);
+        switch (a->spec.init) {
         case PARAM_ONES: x[i] = 1; break;
+        case PARAM_UNIFORM:
+        case PARAM_FAN_IN:
+        case PARAM_XAVIER_UNIFORM: x[i] = (float)rng_uniform(&r, -scale, scale); break;
         case PARAM_NORMAL:
         case PARAM_XAVIER_NORMAL: x[i] = (float)(scale * rng_normal(&r)); break;
         case PARAM_TRUNC_NORMAL: x[i] = (float)trunc_normal(&r, scale); break;
         case PARAM_ZEROS:
         case PARAM_BY_BLOCK: x[i] = 0; break;
         }
+    }
 }
 
 ssm2d_status weights_init(const weights *w, int parts, uint64_t seed, float *params,

@@ -22,7 +22,12 @@ typedef struct train_options {
 
 typedef enum train_bad_images { TRAIN_BAD_STOP, TRAIN_BAD_SKIP, TRAIN_BAD_FEW } train_bad_images;
 typedef enum train_memory { TRAIN_MEMORY_NORMAL, TRAIN_MEMORY_LOW } train_memory;
-typedef enum train_decay { TRAIN_DECAY_ALL, TRAIN_DECAY_MATRICES } train_decay;
+typedef enum train_decay {
+    TRAIN_DECAY_ALL,
+    TRAIN_DECAY_MATRICES,
+    TRAIN_DECAY_PAPER,
+    TRAIN_DECAY_EVERYTHING
+} train_decay;
 enum { TRAIN_SCHEDULE_FROM_WARMUP, TRAIN_SCHEDULE_FROM_RUN };
 enum { TRAIN_LR_SCALED_PEAK, TRAIN_LR_SCALED_ALL };
 enum { TRAIN_LR_EVERY_STEP, TRAIN_LR_EVERY_EPOCH };

@@ -122,11 +122,18 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     return evaluator_create(t->context, m, batch, &t->evaluator, error);
 }
 
-/* Whether weight decay applies to an array. */
-static int decays(const param_array *a, train_decay of)
+int train_decays(const param_array *a, train_decay of)
 {
-    if (a->spec.group != PARAM_DECAY) return 0;
-    return of == TRAIN_DECAY_ALL || (a->rank > 1 && !a->spec.is_token);
+    const param_role is = a->spec.role;
+    if (a->spec.group == PARAM_STATE) return 0;
+    switch (of) {
+    case TRAIN_DECAY_ALL: return a->spec.group == PARAM_DECAY;
+    case TRAIN_DECAY_MATRICES:
+        return a->spec.group == PARAM_DECAY && a->rank > 1 && is != PARAM_TOKEN;
+    case TRAIN_DECAY_PAPER: return is != PARAM_BIAS && is != PARAM_SCALE && is != PARAM_INNER;
+    case TRAIN_DECAY_EVERYTHING: break;
+    }
+    return is != PARAM_INNER;
 }
 
 /* Neighbours that are treated alike are one span; state is in none. */
@@ -135,7 +142,7 @@ static void make_spans(trainer *t)
     for (int i = 0; i < t->weights->count; i++) {
         const param_array *a = &t->weights->arrays[i];
         if (a->spec.group == PARAM_STATE) continue;
-        const int decay = decays(a, (train_decay)t->settings.options.decay_of);
+        const int decay = train_decays(a, (train_decay)t->settings.options.decay_of);
         param_span *last = t->span_count ? &t->spans[t->span_count - 1] : NULL;
         const double lr = a->spec.group == PARAM_SYSTEM ? t->settings.options.mixer_lr : 1;
         if (last && last->offset + last->count == a->offset && !last->decay == !decay

@@ -65,6 +65,8 @@ ssm2d_status trainer_share_state(trainer *t, ssm2d_error *error);
 void trainer_destroy(trainer *t);
 /* Reads the initial weights of a new run, if its settings name a file. */
 ssm2d_status trainer_start(trainer *t, weights_report *report, ssm2d_error *error);
+/* Whether weight decay applies to an array. */
+int train_decays(const param_array *a, train_decay of);
 /* Sets the loader of training images to the state's step. */
 ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 

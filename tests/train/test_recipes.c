@@ -113,6 +113,13 @@ static void test_conditions(void **state)
     s = recipe_settings("celeba", "swin-t", "ssm2d"); /* as DeiT */
     assert_string_equal(value_of(&s, "drop_path"), "0.1");
     assert_true(s.options.ema == 0.99996 && s.options.clip == 0);
+    s = recipe_settings("lra", "mega-lra", "ssm2d"); /* 180,000 updates, 9,000 of them warm-up */
+    assert_true((1 - s.options.val_fraction) * 50000 / s.options.batch
+                    * (double)train_epochs(&s.options)
+                == 180000);
+    assert_true(s.options.warmup * 180000 == 9000 && s.options.lr == 0.01 && s.options.clip == 1);
+    assert_string_equal(value_of(&s, "decay_of"), "everything");
+    assert_string_equal(value_of(&s, "head"), "lra");
     assert_null(recipe_find("smal", &error));
     assert_line("there is no recipe smal; did you mean small?");
     assert_null(recipe_find("imagenet", &error));
@@ -193,7 +200,8 @@ static void test_rates_of_deit(void **state)
 static void test_rates_of_lra(void **state)
 {
     (void)state;
-    static const char *const more[] = {"epochs", "2", "repeats", "3", "lr", "0.001", NULL};
+    static const char *const more[] = {"epochs",       "2", "repeats", "3", "lr", "0.001",
+                                       "val_fraction", "0", NULL};
     const train_settings s = tiny_recipe("lra", more);
     const rates r = rates_of("run", &s);
     const long steps = 2 * (3 * TRAIN / BATCH), warmup = lround(0.05 * (double)steps);

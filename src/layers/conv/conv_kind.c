@@ -26,7 +26,7 @@ static int arrays(const void *config, layer_array *table)
     const conv_config *c = config;
     const size_t H = (size_t)c->channels, side = (size_t)c->kernel;
     table[WEIGHT] = LAYER_ARRAY("weight", WEIGHT, H, 1, side, side);
-    table[WEIGHT].param.decay = 1;
+    table[WEIGHT].param.decay = table[WEIGHT].param.decay_paper = 1;
     if (c->bias) table[BIAS] = LAYER_ARRAY("bias", BIAS, H);
     return 1 + c->bias;
 }

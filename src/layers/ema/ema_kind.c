@@ -32,7 +32,7 @@ static int arrays(const void *config, layer_array *table)
     table[GAMMA] = LAYER_ARRAY("gamma", GAMMA, rows, N);
     table[OMEGA] = LAYER_ARRAY("omega", OMEGA, H);
     for (int i = ALPHA; i < OMEGA; i++) table[i].param.system = 1;
-    table[OMEGA].param.decay = 1;
+    table[OMEGA].param.decay = table[OMEGA].param.decay_paper = 1;
     return 5;
 }
 

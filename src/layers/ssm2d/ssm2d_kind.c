@@ -110,6 +110,7 @@ static int arrays(const void *configuration, layer_array *table)
     for (int i = 0; i < n; i++) table[i].param.system = 1;
     if (config->skip) {
         table[n] = LAYER_ARRAY("D", DRAW_D, H);
+        table[n].param.decay_paper = 1;
         table[n++].param.decay = 1;
     }
     if (config->layer_norm) {
