@@ -24,9 +24,10 @@ static void assert_settings(const char *options, const char *model, const char *
 static void test_scale_full_has_published_settings(void **state)
 {
     (void)state;
-    assert_settings("table1 --rows 'ViT w/ SSM-r'", "vit", "ssm2d",
-                    LAYER "mixer.values=real mixer.directions=4 mixer.n_ssm=2 mixer.d_state=16 "
-                          "pos_scale=1 drop_path=0.2 lr=0.001 autoaugment=cifar repeats=3");
+    assert_settings(
+        "table1 --rows 'ViT w/ SSM-r'", "vit", "ssm2d",
+        LAYER "mixer.values=real mixer.directions=4 mixer.n_ssm=2 mixer.d_state=16 "
+              "pos_scale=1 drop_path=0.2 lr=0.001 autoaugment=cifar repeats=3 decay_of=paper");
     assert_settings("table1 --rows 'ViT w/ SSM-c' --variant text", "vit", "ssm2d",
                     LAYER "mixer.values=cartesian mixer.n_ssm=8 mixer.d_state=16 lr=0.003 "
                           "autoaugment=none randaugment=2 randaugment_magnitude=9");
@@ -34,7 +35,8 @@ static void test_scale_full_has_published_settings(void **state)
                     "mixer.form=dplr mixer.n_ssm=2 mixer.d_state=16 mixer.init=authors "
                     "mixer.place=attn pos_scale=1 drop_path=0.1");
     assert_settings("table1 --rows 'Mega 2-D SSM-r'", "mega", "ssm2d",
-                    LAYER "mixer.directions=4 mixer.n_ssm=8 mixer.d_state=16 drop_path=0");
+                    LAYER
+                    "mixer.directions=4 mixer.n_ssm=8 mixer.d_state=16 drop_path=0 init=authors");
     assert_settings("table1 --rows 'Mega w/ S4ND'", "mega", "s4nd",
                     "mixer.form=dplr mixer.n_ssm=2 drop_path=0");
     assert_settings("table1 --rows 'Swin w/ SSM-r'", "swin", "ssm2d",
@@ -44,7 +46,8 @@ static void test_scale_full_has_published_settings(void **state)
     assert_settings("table1 --rows 'Swin w/ SSM-c' --variant count", "swin", "ssm2d",
                     LAYER "mixer.n_ssm=8 mixer.layer_norm=true mixer.values=cartesian");
     assert_settings("table1 --rows 'Swin w/ S4ND'", "swin", "s4nd",
-                    "mixer.form=dplr mixer.n_ssm=8 mixer.place=attn drop_path=0.1");
+                    "mixer.form=dplr mixer.n_ssm=8 mixer.place=attn drop_path=0.1 init=torch "
+                    "decay_of=paper");
     assert_settings("table2 --rows 'DeiT-T w. SSM-c'", "deit-t", "ssm2d",
                     LAYER "mixer.values=cartesian mixer.directions=4 mixer.n_ssm=2 "
                           "mixer.d_state=4");
@@ -52,7 +55,8 @@ static void test_scale_full_has_published_settings(void **state)
                     LAYER "mixer.n_ssm=1 mixer.d_state=4");
     assert_settings("table3 --rows 'Mega 2-D SSM'", "mega-lra", "ssm2d",
                     LAYER "mixer.activation=silu mixer.directions=2 mixer.n_ssm=2 "
-                          "mixer.d_state=1 lr=0.01");
+                          "mixer.d_state=1 lr=0.01 decay_of=everything head=lra epochs=200 "
+                          "val_fraction=0.1");
     assert_settings("table4 --rows 2D-SSM-r", "mega-t", "ssm2d",
                     LAYER "mixer.directions=4 mixer.n_ssm=8 mixer.d_state=16");
     assert_settings("table1 --rows ViT --scale medium", "vit", "none",

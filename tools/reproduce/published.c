@@ -80,7 +80,14 @@ static const struct {
 static const struct {
     const char *model, *recipe; /* NULL: any */
     const char *settings;
-} models[] = {{NULL, NULL, ""}};
+} models[] = {
+    /* the first that fits */
+    {"swin", "small", "decay_of=paper init=torch"},
+    {"mega", "small", "decay_of=paper init=authors"},
+    {NULL, "small", "decay_of=paper"},
+    {"mega-lra", "lra", "decay_of=everything head=lra"},
+    {NULL, NULL, ""},
+};
 
 /* The learning rate and the policy of the text, DeiT's Rand-Augment. */
 static const char text_training[] =
