@@ -1,4 +1,4 @@
-/* ssm2d reproduce: the settings of runs, by scale, variant, --set and --lr; and names of figures. */
+/* ssm2d reproduce: settings of runs by scale, variant, --set and --lr; names of figures. */
 #include "reproduce_helpers.h"
 
 /* Runs the command of a row and checks its settings, words KEY=VALUE. */
@@ -109,7 +109,9 @@ static void test_settings_reach_every_run(void **state)
     TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--set", "decay=much");
     assert_refused(1, "reproduce", "decay");
     TOOL("reproduce", "table1", "--out", "DIR", "--scale", "tiny", "--variant", "text");
-    assert_refused(2, "reproduce", "--variant is for the scales full and medium");
+    assert_refused(1, "reproduce", "--variant is for the paper's models; table1 at scale tiny has");
+    TOOL("reproduce", "ablations", "--out", "DIR", "--variant", "text", "--dry-run");
+    assert_refused(1, "reproduce", "--variant is for the paper's models; ablations at scale full");
     TOOL("reproduce", "table2", "--out", "DIR", "--scale", "medium", "--dry-run");
     assert_refused(1, "reproduce", "--scale medium: table2 has no such scale, but full, small");
     /* stored, and removed again */

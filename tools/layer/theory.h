@@ -1,5 +1,5 @@
-/* theory - what the paper proves about kernels, computed by the library's own kernels: the topics of
- * `ssm2d theory`. */
+/* theory - the topics of `ssm2d theory`: what the paper proves about kernels, computed by the
+ * library. */
 #ifndef SSM2D_TOOLS_THEORY_H
 #define SSM2D_TOOLS_THEORY_H
 

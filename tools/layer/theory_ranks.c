@@ -1,5 +1,5 @@
-/* Topics of `ssm2d theory` on the rank of kernels: Pascal's triangle, ranks by the side of the grid,
- * and S4ND as a special case of the layer. */
+/* Topics of `ssm2d theory` on the rank of kernels: Pascal's triangle, ranks by the side of the
+ * grid, and S4ND as a special case of the layer. */
 #include "core/arith.h"
 #include "draw/curves.h"
 #include "draw/heatmap.h"

@@ -3,8 +3,8 @@
  *
  * Adding an experiment: a file experiment_NAME.c that defines an `experiment`, a line in
  * experiments.c and one in CMakeLists.txt. An experiment has a form for each scale: `full` is the
- * paper's own setting; `medium` has its models, data and augmentation, and fewer epochs; `small` and
- * `tiny` keep the comparison, and shrink models, images and epochs. A form without columns is
+ * paper's own setting; `medium` has its models, data and augmentation, and fewer epochs; `small`
+ * and `tiny` keep the comparison, and shrink models, images and epochs. A form without columns is
  * missing. */
 #ifndef SSM2D_TOOLS_EXPERIMENT_H
 #define SSM2D_TOOLS_EXPERIMENT_H

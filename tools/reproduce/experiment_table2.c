@@ -24,7 +24,8 @@
              PAPER("91.68", "27.556M"), PAPER("91.78", "27.558M"))
 
 static const experiment_row full_rows[] = {
-    DEIT_T("deit-t", "", "", CARTESIAN), DEIT_S("deit-s", "", "", CARTESIAN), DEIT_B("deit-b", "", "", CARTESIAN),
+    DEIT_T("deit-t", "", "", CARTESIAN), DEIT_S("deit-s", "", "", CARTESIAN),
+    DEIT_B("deit-b", "", "", CARTESIAN),
     SWIN_T("swin-t", "", "", CARTESIAN), {0}};
 static const experiment_row small_rows[] = {
     DEIT_T("deit-t", "patch=8 depth=4 dim=48", " ", POLAR),

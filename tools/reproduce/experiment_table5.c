@@ -67,7 +67,7 @@ static const experiment_column medium_columns[] = {
     {.label = "CIFAR100 w/o PE", .data = "cifar100", .model = "vit", .settings = NO_POS, .with = 5},
     {0}};
 
-/* A model without and with mixers. The paper's numbers are those of the same model on other data. */
+/* A model without and with mixers. The paper's numbers are those of its model on other data. */
 /* clang-format off */
 #define VIT_ROWS(own, space) \
     RUN_ROW("Baseline", "vit-mini", "none", own, .columns = 2, .plain = 1, \

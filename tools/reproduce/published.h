@@ -1,4 +1,4 @@
-/* published - the layer, models and training of the paper's date, June 2023, as settings. The paper's
+/* published - layers, models and training of the paper's date, June 2023, as settings. The paper's
  * text, the authors' code and the printed parameter counts disagree in places; a variant says which
  * of them is followed there (docs/errata.md). */
 #ifndef SSM2D_TOOLS_REPRODUCE_PUBLISHED_H

@@ -52,7 +52,8 @@ static const option options[] = {
      "learning rate of every run, instead of the recipe's; 0: back to the recipe's", .low = 0,
      .high = 1e3},
     {"set", OPTION_LIST, offsetof(values, set),
-     "a setting of ssm2d train for every run that has it; may be repeated; default: back to none",
+     "a setting of ssm2d train for every run that has it; may be repeated; --set default goes back "
+     "to none",
      .value = "KEY=VALUE"},
     {"variant", OPTION_CHOICE, offsetof(values, variant),
      "full, medium: what to follow where the paper's text, its code and its parameter counts "
@@ -149,9 +150,6 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
         if (strcmp(o->set.words[i], "default")
             && (status = reproduce_set_check(o->set.words[i], error)))
             return status;
-    if (o->variant && o->scale && (!strcmp(o->scale, "small") || !strcmp(o->scale, "tiny")))
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--variant is for the scales full and medium; %s has our own models", o->scale);
     return reproduce_data_check(&o->data, error);
 }
 
@@ -414,6 +412,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status && all.plan.experiment != experiment_find(o->name))
         fprintf(stderr, "ssm2d reproduce: %s of an earlier version is %s now\n", o->name,
                 all.plan.experiment->name);
+    if (!status && o->variant && !all.plan.experiment->forms[all.plan.scale].published)
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "--variant is for the paper's models; %s at scale %s has ours",
+                      all.plan.experiment->name, experiment_scale_name((int)all.plan.scale));
     if (!status) status = plan_create(context, &all.plan, &p, error);
     if (!status) status = run_experiment(context, o, &all, &p, error);
     plan_destroy(&p);

@@ -33,9 +33,9 @@ ssm2d_status reproduce_set_check(const char *word, ssm2d_error *error);
 const experiment *reproduce_experiment(const char *name, const char *out);
 
 /* Completes the given options by the stored ones: given data replace stored ones of the same name;
- * seeds, epochs, variant, lr and sets are stored for one scale. An experiment without stored options uses what the
- * others in OUT have in common; without any, the scale is full, with 3 seeds. The caller destroys
- * it. */
+ * seeds, epochs, variant, lr and sets are stored for one scale. An experiment without stored
+ * options uses the scale, seeds and epochs that the others in OUT have in common; without any, the
+ * scale is full, with 3 seeds. The caller destroys it. */
 ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduce_values *given,
                                     reproduce_options *out, ssm2d_error *error);
 /* Stores them, with what the plan knows about the data. */

@@ -63,6 +63,11 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
                          ssm2d_error *error);
 void plan_destroy(plan *p);
 
+/* Plans the run of a cell with one seed; with those settings of --set that it has, which are marked
+ * in p->used: mixer.n_ssm, for example, is nothing that a model without a mixer has. */
+ssm2d_status plan_write_run(plan *p, const experiment_row *r, const experiment_column *c,
+                            const data_choice *data, int seed, planned_run *run,
+                            ssm2d_error *error);
 /* The run of a cell, or NULL. */
 const planned_run *plan_cell(const plan *p, int seed, int row, int column);
 /* The data of a cell. */
