@@ -200,8 +200,9 @@ static inline int ssm2d_layer_param(const ssm2d_layer *layer, int i, ssm2d_param
 SSM2D_API size_t ssm2d_layer_param_count(const ssm2d_layer *layer);
 
 /* Initial values, by the setting `init` where the kind has one: identity (D = 1 and a small C, so
- * that a block starts close to what it was without the layer) or authors (as published). The same
- * seed gives the same values on every machine, and (rounded) in both types. */
+ * that a block starts close to what it was without the layer) or authors (as the paper's code, in
+ * 2023 and 2024). The same seed gives the same values on every machine, and (rounded) in both
+ * types. */
 SSM2D_API ssm2d_status ssm2d_params_init(const ssm2d_layer *layer, uint64_t seed, float *params,
                                          ssm2d_error *error);
 SSM2D_API ssm2d_status ssm2d_params_init_double(const ssm2d_layer *layer, uint64_t seed,

@@ -34,7 +34,13 @@ class AgainstTheTool(unittest.TestCase):
         for row in json.loads(run_tool("models", "--json")):
             given = {"model": row["model"], "mixer": row["config"]["mixer"],
                      "image": row["image"], "classes": row["classes"]}
-            self.assertEqual(configs.parse("c.json", given), row["config"])
+            self.assertEqual(configs.parse("c.json", given, from_file=False), row["config"])
+
+    def test_missing_keys(self):
+        """Files without a newer key mean what they meant before there was one."""
+        self.assertEqual(configs.parse("c.json", {"model": "mega-lra"})["head"], "projection")
+        self.assertEqual(configs.parse("c.json", {"model": "mega-lra", "head": "lra"})["head"],
+                         "lra")
 
     def test_refused_by_both(self):
         """What one refuses the other refuses, for the same key."""

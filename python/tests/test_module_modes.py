@@ -9,7 +9,8 @@ from tests.module_support import (Case, backends, call, create, for_each_kind, m
                                   torch, twins)
 from tests.support import error
 from torch.nn.utils import parametrize, prune
-from ssm2d.torch import EMA, S4ND, Layer, SSM2d, decay_groups, plans, set_num_threads
+from ssm2d.torch import (EMA, S4ND, Layer, SSM2d, create_model, decay_groups, plans,
+                         set_num_threads)
 
 
 class Modes(Case):
@@ -153,14 +154,55 @@ class Modes(Case):
 
     def test_decay_groups(self):
         model = torch.nn.Sequential(*[create(kind, 6) for kind in ssm2d.kinds],
-                                    SSM2d(6, layer_norm=True), torch.nn.Linear(6, 2))
-        decayed, kept = decay_groups(model, 0.05)
-        conv = model[list(ssm2d.kinds).index("conv")]
-        self.assertEqual([id(p) for p in decayed["params"]],
-                         [id(conv.weight), id(model[-1].weight)])
-        self.assertEqual(len(kept["params"]), len(list(model.parameters())) - 2)
-        self.assertEqual((decayed["weight_decay"], kept["weight_decay"]), (0.05, 0.0))
-        torch.optim.AdamW([decayed, kept]).step()
+                                    SSM2d(6, layer_norm=True), torch.nn.LayerNorm(6),
+                                    torch.nn.Linear(6, 2))
+        layers = dict(zip(ssm2d.kinds, model))
+        norm, linear = model[-2:]
+        omega = [layers["ssm2d"].D, model[-3].D, layers["ema"].omega]
+        matrices = [layers["conv"].weight, linear.weight]
+        wanted = {"all": [*matrices, *omega, layers["s4nd"].D, model[-3].gamma, norm.weight],
+                  "matrices": matrices,
+                  "paper": [*matrices, *omega],
+                  "everything": [*matrices, *omega, linear.bias, norm.weight, norm.bias]}
+        for of, params in wanted.items():
+            decayed, kept = decay_groups(model, 0.05, of=of)
+            self.assertEqual({id(p) for p in decayed["params"]}, {id(p) for p in params}, of)
+            self.assertEqual(len(decayed["params"]) + len(kept["params"]),
+                             len(list(model.parameters())))
+            self.assertEqual((decayed["weight_decay"], kept["weight_decay"]), (0.05, 0.0))
+        self.assertEqual([len(group["params"]) for group in decay_groups(model, 0.05)],
+                         [len(group["params"]) for group in decay_groups(model, 0.05, of="all")])
+        torch.optim.AdamW(decay_groups(model, 0.05)).step()
+        with self.assertRaisesRegex(ValueError, "of='both': use one of all"):
+            decay_groups(model, 0.05, of="both")
+
+    def test_decay_groups_of_models(self):
+        """As tests/train/test_decay.c: what decays besides matrices and omega."""
+        norms, tables = ("norm1.weight", "norm.weight"), "relative_position_bias_table"
+        for name, mixer, families in (
+                ("vit-mini", "ssm2d", {"all": ("cls_token", "pos_embed", *norms),
+                                       "matrices": (), "paper": ("cls_token", "pos_embed")}),
+                ("swin-mini", "s4nd", {"all": ("absolute_pos_embed", "mixer.D", *norms),
+                                       "matrices": (), "paper": ("absolute_pos_embed", tables)}),
+                ("mega-mini", "ema", {"all": ("pos_embed", "norm.norm.weight"), "matrices": (),
+                                      "paper": ("pos_embed", "mega_layer.beta", "rel_pos_bias")})):
+            model = create_model(name, mixer=mixer, backend="torch")
+            some = ("cls_token", "pos_embed", "mixer.D", *norms, tables, "norm.norm.weight",
+                    "mega_layer.beta", "rel_pos_bias", "fc1.bias")
+            for of, wanted in families.items():
+                decayed = {id(p) for p in decay_groups(model, 0.1, of=of)[0]["params"]}
+                for key, p in model.named_parameters():
+                    if not key.endswith(some) or (key.endswith("mixer.D") and mixer == "ssm2d"):
+                        continue
+                    self.assertEqual(id(p) in decayed, key.endswith(wanted or ("?",)), (of, key))
+                omega = {"ssm2d": "mixer.D", "ema": "mixer.omega"}.get(mixer)
+                for key, p in model.named_parameters():
+                    if omega and key.endswith(omega):
+                        self.assertEqual(id(p) in decayed, of != "matrices", (of, key))
+                    elif ".mixer." in key and of == "paper":
+                        self.assertNotIn(id(p), decayed, key)
+                    if key.endswith(("fc1.weight", "proj.weight", "mega_layer.gamma")):
+                        self.assertIn(id(p), decayed, (of, key))
 
     def test_plans_are_bounded(self):
         layer = make(5)

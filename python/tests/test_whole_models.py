@@ -47,6 +47,10 @@ VARIANTS = [
     ("mega", dict(MEGA, attention="softmax", max_positions=40, pos_embed=False),
      dict(kind="s4nd", n_ssm=2, d_state=2)),
     ("mega-lra", dict(MEGA, image=[4, 6], channels=3), dict(kind="ema", d_state=2)),
+    ("mega-lra", dict(MEGA, image=[4, 6], head="projection"), dict(SSM2D, activation="silu")),
+    ("mega-mini", dict(MEGA, head="lra", init="authors"), dict(kind="s4nd", form="dplr")),
+    ("swin-mini", dict(SWIN, relative_bias=False, init="torch"), dict(kind="s4nd", form="dplr")),
+    ("swin", dict(SWIN, image=[8, 8], relative_bias=False, pos_embed=False), None),
     ("mega-mini", dict(MEGA, relative_bias=False), SSM2D),
     ("mega-mini", dict(MEGA, norm="batch"), dict(kind="ema", d_state=2, place="ffn"))]
 

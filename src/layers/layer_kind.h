@@ -113,7 +113,7 @@ extern const char *const layer_init_names[]; /* "identity", "authors", NULL */
 #define LAYER_INIT "init"
 #define LAYER_INIT_FIELD(config, value)                                                            \
     {                                                                                              \
-        LAYER_INIT, "initial values: identity (close to no mixer), or authors (as published)",     \
+        LAYER_INIT, "initial values: identity (close to no mixer), or authors (the paper's code)", \
             SSM2D_KIND_CHOICE, offsetof(config, init), 0, 1, value, layer_init_names, NULL         \
     }
 

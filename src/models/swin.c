@@ -301,10 +301,11 @@ static int rename_array(const array_names *names, const char *name, char ours[PA
 
 extern const model_family family_swin;
 
-/* As many parameters as the paper counts: of the small Swin with C per direction and channel, of
- * Swin-T with K*N = 16 in a layer. The directions of a channel have systems of their own, as in
- * ViT. The layer is before the norm of a block rather than after it, where the authors have it:
- * what it amplifies then reaches attention, and learning rates of the paper's size end in a
+/* As many parameters as the paper counts: of the small Swin with C per direction and channel, which
+ * is in the paper's code of 2024 alone (no settings of the code of 2023 that are known have so
+ * many), of Swin-T with K*N = 16 in a layer. The directions of a channel have systems of their own,
+ * as in ViT. The layer is before the norm of a block rather than after it, where the authors have
+ * it: what it amplifies then reaches attention, and learning rates of the paper's size end in a
  * collapse (docs/complex.md). S4ND is there as well, and begins as close to the plain model. */
 static const mixer_preset small_mixers[] = {
     {"ssm2d", "directions=4 n_ssm=2 d_state=4 c_per_channel=true assign=distinct place=block"},

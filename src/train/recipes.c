@@ -96,8 +96,8 @@ static const recipe_line celeba[] = {{"epochs", "20", RECIPE_ALWAYS},
                                      {"binary_smoothing", "0", RECIPE_ALWAYS},
                                      {0}};
 
-/* As the paper's code of 2023: 5,000 of the 50,000 images are held out and choose the best epoch; 200
- * epochs of 45,000 are 180,000 steps, 9,000 of them warm-up. */
+/* As the paper's code of 2023: 5,000 of the 50,000 images are held out and choose the best epoch;
+ * 200 epochs of 45,000 are 180,000 steps, 9,000 of them warm-up. */
 static const recipe_line lra[] = {{"epochs", "200", RECIPE_ALWAYS},
                                   {"val_fraction", "0.1", RECIPE_ALWAYS},
                                   {"decay_of", "everything", RECIPE_ALWAYS},

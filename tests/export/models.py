@@ -27,9 +27,12 @@ LAYERS = {
     "two directions": dict(SSM2D, directions=2, average=True, norm="paper"),
     "columns": dict(SSM2D, directions=2, pair="columns", norm="none"),
     "shared": dict(SSM2D, share_directions=True, c_per_channel=True),
+    "silu": dict(SSM2D, assign="paper", activation="silu"),
     "norm and cut": dict(SSM2D, layer_norm=True, trunc_rows=2, trunc_cols=3),
     "authors": dict(SSM2D, assign="authors", n_ssm=3, layer_norm=True, skip=False),
     "s4nd": S4ND,
+    "s4nd, dplr": dict(S4ND, form="dplr"),
+    "s4nd, steps of channels": dict(S4ND, dt_per_channel=True),
     "s4nd, rate": dict(S4ND, n_ssm=5, rate=0.5),
     "ema": EMA,
     "ema, one way": dict(EMA, bidirectional=False),
@@ -55,11 +58,14 @@ def cases():
     yield "vit, a row of tokens", dict(VIT, image=[4, 40], mixer=SSM2D)
     yield "swin, whole windows", dict(SWIN, image=[16, 32], pos_embed=False)
     yield "swin, smaller than a window", dict(SWIN, image=[6, 40], patch_norm=False, mixer=SSM2D)
+    yield "swin, no relative bias", dict(SWIN, relative_bias=False)
+    yield "swin, no positions", dict(SWIN, image=[16, 32], relative_bias=False, pos_embed=False)
     yield "swin, window of 7", dict(SWIN, image=[36, 18], window=7, mixer=S4ND)
     yield "swin, window of 12", dict(SWIN, image=[52, 26], window=12)
     yield "mega, softmax", dict(MEGA, attention="softmax", pos_embed=False)
     yield "mega, many softmax tokens", dict(MEGA, attention="softmax", image=[44, 40])
     yield "mega, no relative bias", dict(MEGA, relative_bias=False, mixer=EMA)
+    yield "mega-lra, its head", dict(LRA, head="lra", mixer=EMA)
     yield "mega, more positions", dict(MEGA, max_positions=50, norm="batch", mixer=EMA)
 
 

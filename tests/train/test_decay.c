@@ -1,4 +1,4 @@
-/* What weight decay applies to, for each value of decay_of, in every family and with every mixer. */
+/* What weight decay applies to, for each value of decay_of, by family and mixer. */
 #define _GNU_SOURCE
 #include "train/trainer.h"
 

@@ -346,15 +346,3 @@ def create(kind: str, channels: int, **options) -> Layer:
     """A layer of a kind, of the kind's own class where it has one."""
     return CLASSES[kind](channels, **options) if kind in CLASSES else Layer(kind, channels,
                                                                             **options)
-
-
-def decay_groups(model: nn.Module, weight_decay: float) -> list:
-    """Two groups of parameters for an optimizer: without weight decay are the systems of the layers
-    (A, B, C of SSM2d, all but D of S4ND, all but omega of EMA), biases and norms."""
-    systems = {id(getattr(m, p.name)) for m in model.modules() if isinstance(m, Layer)
-               for p in m.config.params if not p.decay}
-    params = [p for p in model.parameters() if p.requires_grad]
-    kept = [p for p in params if id(p) in systems or p.dim() < 2]
-    decayed = [p for p in params if id(p) not in systems and p.dim() >= 2]
-    return [{"params": decayed, "weight_decay": weight_decay},
-            {"params": kept, "weight_decay": 0.0}]

@@ -15,7 +15,7 @@ typedef struct s4nd_config {
     int n_ssm;       /* S, systems */
     double rate;     /* factor of the step dt, for a resolution other than the trained one */
     s4nd_form form;
-    double dt_min, dt_max; /* of initial steps; 0: those that the form is published with */
+    double dt_min, dt_max; /* of initial steps; 0: 0.1 and 1 for diag, 0.001 and 0.1 for dplr */
     int dt_per_channel;    /* of diag: a step for each channel, not for each system */
     /* of dplr: the grid that C is initialised for; 0: a model's own, or 8 x 8 without a model */
     int init_rows, init_cols;

@@ -1,6 +1,6 @@
 /* s4nd_kind - settings and parameters of S4ND. Axis 0 is rows, 1 columns; side 0 looks forward, 1
  * backward. The eigenvalues of a system are -exp(A_re) + i*A_im (diag) and -exp(A_re) - i*A_im
- * (dplr), as published; dt is exp(log_dt), B is 1 in diag. */
+ * (dplr, as the paper's code of 2023); dt is exp(log_dt), B is 1 in diag. */
 #include "core/arith.h"
 #include "core/status.h"
 #include "layers/s4nd/s4nd_dplr.h"

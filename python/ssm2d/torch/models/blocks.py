@@ -88,6 +88,15 @@ def drop_path(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     return x * (kept / (1 - rate)).to(x.dtype)
 
 
+def fill_as_torch(module: nn.Module) -> None:
+    """The initial values that PyTorch gives a Linear or a convolution: weight and bias uniform in
+    +-1/sqrt(inputs)."""
+    bound = module.weight[0].numel() ** -0.5
+    nn.init.uniform_(module.weight, -bound, bound)
+    if module.bias is not None:
+        nn.init.uniform_(module.bias, -bound, bound)
+
+
 class Mlp(nn.Module):
     def __init__(self, dim: int, hidden: int):
         super().__init__()
@@ -134,6 +143,8 @@ features(images, block): the tokens after so many blocks
 Made by load_run, load_model and create_model. The names of parameters are those of the safetensors
 files: timm's for ViT, DeiT and Swin, its authors' for Mega."""
 
+    embeddings = ()  # names of the class token and the position embedding
+
     def __init__(self, config: dict):
         super().__init__()
         self._config = config
@@ -157,6 +168,10 @@ files: timm's for ViT, DeiT and Swin, its authors' for Mega."""
             raise ValueError(f"images: shape {tuple(sizes)}, expected (batch, "
                              f"{', '.join(map(str, wanted))}); "
                              "model.resized((rows, columns)) is the model for another size")
+
+    def no_weight_decay(self) -> set:
+        """Names of embeddings, as timm's models have it."""
+        return {name for name in self.embeddings if hasattr(self, name)}
 
     @property
     def depth(self) -> int:

@@ -11,6 +11,7 @@ import pathlib
 TABLE = json.loads((pathlib.Path(__file__).parent / "models.json").read_text())
 MAX_STAGES = 8  # of a list
 MAX_TOKENS = 1 << 24
+MISSING = {"mega-lra": {"head": "projection"}}  # what files mean that lack newer keys
 
 
 def _show(value) -> str:
@@ -163,6 +164,8 @@ def parse(where, given: dict, *, from_file: bool = True, others: bool = False) -
     entry = TABLE["models"][model]
     fields, config = TABLE["families"][entry["family"]], copy.deepcopy(entry["config"])
     config["mixer"] = None
+    if from_file:  # the values of keys before there was a choice
+        config.update(MISSING.get(model, {}))
     for key, value in given.items():
         if key in fields:
             config[key] = _value(where, key, fields[key], value)

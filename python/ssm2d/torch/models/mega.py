@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from . import config as configs
-from .blocks import Mixing, Model, Patches, drop_path
+from .blocks import Mixing, Model, Patches, drop_path, fill_as_torch
 
 MEAN, DEVIATION = 0.707107, 0.282095  # of the laplace attention function, as the authors have them
 
@@ -13,6 +13,8 @@ MEAN, DEVIATION = 0.707107, 0.282095  # of the laplace attention function, as th
 class BatchNorm(nn.Module):
     """Normalises each channel over all tokens of a batch. As nn.BatchNorm1d, without the count of
     batches, which files of ours do not have and nobody reads."""
+
+    is_norm = True
 
     def __init__(self, dim: int, eps: float):
         super().__init__()
@@ -40,6 +42,8 @@ class Norm(nn.Module):
 class RelativeBias(nn.Module):
     """The score of query i and key j gets entry P-1 + j-i of 2P-1."""
 
+    offsets = "rel_pos_bias",
+
     def __init__(self, tokens: int, positions: int):
         super().__init__()
         self.tokens = tokens
@@ -54,6 +58,8 @@ class RelativeBias(nn.Module):
 
 
 class MegaLayer(nn.Module):
+    offsets = "beta",
+
     def __init__(self, config: dict, rate: float):
         super().__init__()
         self.rate = rate
@@ -114,12 +120,14 @@ class Block(Mixing):
 
 
 class OutProjection(nn.Module):
-    def __init__(self, dim: int):
+    def __init__(self, dim: int, out: int):
         super().__init__()
-        self.fc = nn.Linear(dim, dim)
+        self.fc = nn.Linear(dim, out)
 
 
 class Mega(Model):
+    embeddings = "pos_embed",
+
     def __init__(self, config: dict, backend: str = "auto"):
         super().__init__(config)
         self.backend = backend
@@ -128,8 +136,10 @@ class Mega(Model):
             self.pos_embed = nn.Parameter(torch.empty(1, configs.tokens(config), dim))
         self.patch_embed = Patches(config["channels"], dim, config["patch"])
         self.blocks = nn.ModuleList(Block(config, i, backend) for i in range(config["depth"]))
-        self.final_norm, self.out_proj = Norm(config), OutProjection(dim)
-        self.head = nn.Linear(dim, config["classes"])
+        self.lra = config["head"] == "lra"
+        width = 2 * dim if self.lra else dim
+        self.final_norm, self.out_proj = Norm(config), OutProjection(dim, width)
+        self.head = nn.Linear(width, config["classes"], bias=not self.lra)
         self.reset_parameters()
 
     @torch.no_grad()
@@ -138,12 +148,22 @@ class Mega(Model):
         for module in self.modules():
             if isinstance(module, (nn.Linear, nn.Conv2d)):
                 nn.init.normal_(module.weight, std=0.02)
-                nn.init.zeros_(module.bias)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
             if isinstance(module, MegaLayer):
                 nn.init.normal_(module.gamma, std=0.02)
                 nn.init.zeros_(module.beta)
             if isinstance(module, RelativeBias):
                 nn.init.normal_(module.rel_pos_bias, std=0.02)
+        authors = self._config["init"] == "authors"
+        if self.lra:
+            nn.init.normal_(self.patch_embed.proj.weight, std=1.0)
+            nn.init.normal_(self.patch_embed.proj.bias, std=0.1)
+            nn.init.xavier_uniform_(self.out_proj.fc.weight)
+        elif authors:
+            fill_as_torch(self.patch_embed.proj)
+        if self.lra or authors:
+            nn.init.xavier_uniform_(self.head.weight)
         if self._config["pos_embed"]:
             nn.init.trunc_normal_(self.pos_embed, std=self._config["dim"] ** -0.5)
 
@@ -160,6 +180,8 @@ class Mega(Model):
         return x
 
     def classify(self, tokens: torch.Tensor) -> torch.Tensor:
+        if self.lra:
+            return self.head(F.gelu(self.out_proj.fc(self.final_norm(tokens).mean(1))))
         return self.head(F.silu(self.out_proj.fc(self.final_norm(tokens))).mean(1))
 
     def grids(self) -> dict:

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from . import config as configs
-from .blocks import Model, Patches, TransformerBlock, attend, join_heads, split_heads
+from .blocks import (Model, Patches, TransformerBlock, attend, fill_as_torch, join_heads,
+                     split_heads)
 
 APART = -100.0  # added to scores between regions
 
@@ -63,14 +64,16 @@ class Windows:
 
 
 class WindowAttention(nn.Module):
+    offsets = "relative_position_bias_table",
+
     def __init__(self, dim: int, heads: int, grid: tuple, window: int, shifted: bool,
-                 qkv_bias: bool):
+                 qkv_bias: bool, relative_bias: bool):
         super().__init__()
         windows = Windows(grid, window, shifted)
         self.heads, self.side, self.places = heads, windows.side, len(windows.order)
         rows, cols = windows.side
         self.relative_position_bias_table = nn.Parameter(
-            torch.empty((2 * rows - 1) * (2 * cols - 1), heads))
+            torch.empty((2 * rows - 1) * (2 * cols - 1), heads)) if relative_bias else None
         self.qkv = nn.Linear(dim, 3 * dim, bias=qkv_bias)
         self.proj = nn.Linear(dim, dim)
         # not in files: they follow from the sizes
@@ -86,14 +89,16 @@ class WindowAttention(nn.Module):
             qkv = qkv * self.real
         parts = qkv.split(self.proj.in_features, -1)
         q, k, v = (split_heads(part, size, self.heads) for part in parts)
-        bias = self.relative_position_bias_table.index_select(0, self.pairs.flatten())
-        bias = bias.reshape(size, size, self.heads).permute(2, 0, 1)
+        bias = None
+        if self.relative_position_bias_table is not None:
+            bias = self.relative_position_bias_table.index_select(0, self.pairs.flatten())
+            bias = bias.reshape(size, size, self.heads).permute(2, 0, 1)
         if self.mask is None:
             y = attend(q, k, v, bias)
         else:  # [batch][windows] apart, as each window has a mask of its own
             shape = -1, self.places // size, self.heads, size
             q, k, v = (part.reshape(*shape, part.shape[-1]) for part in (q, k, v))
-            y = attend(q, k, v, bias + self.mask).flatten(0, 1)
+            y = attend(q, k, v, self.mask if bias is None else bias + self.mask).flatten(0, 1)
         y = join_heads(y).reshape(-1, self.places, x.shape[-1])
         return self.proj(y.index_select(1, self.back))
 
@@ -102,7 +107,7 @@ def make_block(config: dict, stage: int, grid: tuple, shifted: bool, rate: float
                backend: str) -> TransformerBlock:
     dim = config["dim"][stage]
     attention = WindowAttention(dim, config["heads"][stage], grid, config["window"], shifted,
-                                config["qkv_bias"])
+                                config["qkv_bias"], config["relative_bias"])
     return TransformerBlock(config, dim, grid, 0, attention, rate, backend)
 
 
@@ -149,6 +154,8 @@ class Head(nn.Module):
 
 
 class SwinTransformer(Model):
+    embeddings = "absolute_pos_embed",
+
     def __init__(self, config: dict, backend: str = "auto"):
         super().__init__(config)
         self.backend = backend
@@ -170,10 +177,13 @@ class SwinTransformer(Model):
         """New initial values, from PyTorch's generator; mixers keep theirs."""
         for module in self.modules():
             if isinstance(module, (nn.Linear, nn.Conv2d)):
+                if self._config["init"] == "torch":
+                    fill_as_torch(module)
+                    continue
                 nn.init.trunc_normal_(module.weight, std=0.02)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-            if isinstance(module, WindowAttention):
+            if isinstance(module, WindowAttention) and self._config["relative_bias"]:
                 nn.init.trunc_normal_(module.relative_position_bias_table, std=0.02)
         if self._config["pos_embed"]:
             nn.init.trunc_normal_(self.absolute_pos_embed, std=0.02)
@@ -206,7 +216,7 @@ class SwinTransformer(Model):
         if self._config["pos_embed"]:
             found["absolute_pos_embed"] = ("grid", 0, *configs.grid(self._config))
         for name, module in self.named_modules():
-            if isinstance(module, WindowAttention):
+            if isinstance(module, WindowAttention) and self._config["relative_bias"]:
                 rows, cols = module.side
                 found[f"{name}.relative_position_bias_table"] = (
                     "relative", 0, 2 * rows - 1, 2 * cols - 1)

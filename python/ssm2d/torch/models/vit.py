@@ -34,6 +34,8 @@ def make_block(config: dict, block: int, backend: str) -> TransformerBlock:
 
 
 class VisionTransformer(Model):
+    embeddings = "cls_token", "pos_embed"
+
     def __init__(self, config: dict, backend: str = "auto"):
         super().__init__(config)
         self.backend = backend
@@ -60,6 +62,11 @@ class VisionTransformer(Model):
                     nn.init.xavier_normal_(module.weight.flatten(1))
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
+        if not small and self._config["mixer"] and self._config["mixer"]["place"] == "attn":
+            for block in self.blocks:  # q, k are one matrix and v another
+                for part in block.attn.qkv.weight.split((2 * self._config["dim"],
+                                                         self._config["dim"])):
+                    nn.init.xavier_normal_(part)
         fill = nn.init.trunc_normal_ if small else nn.init.normal_
         fill(self.cls_token, std=0.02 if small else 1.0)
         if self._config["pos_embed"]:

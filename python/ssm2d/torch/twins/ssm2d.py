@@ -152,7 +152,7 @@ def forward(config, raw: dict, u: torch.Tensor) -> torch.Tensor:
     if config.layer_norm:
         y = F.layer_norm(y.movedim(1, -1), (config.channels,), raw["gamma"], raw["beta"],
                          1e-5).movedim(-1, 1)
-    return y
+    return F.silu(y) if config.activation == "silu" else y
 
 
 def exported(config, raw: dict, u: torch.Tensor) -> torch.Tensor:
@@ -170,4 +170,4 @@ def exported(config, raw: dict, u: torch.Tensor) -> torch.Tensor:
     if config.layer_norm:
         y = F.layer_norm(y.permute(0, 2, 3, 1), (config.channels,), raw["gamma"], raw["beta"],
                          1e-5).permute(0, 3, 1, 2)
-    return y
+    return F.silu(y) if config.activation == "silu" else y
