@@ -1,9 +1,9 @@
 # The tests of the command-line tool, which they run as a user would, and of src/draw.
 set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
-foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool_train tool_extreme
-    tool_hazards tool_files tool_data tool_data_sets tool_photos tool_reproduce
-    tool_reproduce_folder tool_reproduce_sets tool_report tool_report_images tool_many_classes
-    tool_curves draw)
+foreach(name tool_frame tool_layer tool_kernels tool_theory tool_filter tool_filter_run tool_train
+    tool_extreme tool_hazards tool_files tool_data tool_data_sets tool_photos tool_reproduce
+    tool_reproduce_folder tool_reproduce_sets tool_reproduce_settings tool_report
+    tool_report_images tool_many_classes tool_curves draw)
   add_executable(test_${name} tool/test_${name}.c tool/tool_run.c)
   target_compile_definitions(test_${name} PRIVATE
     TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden"
@@ -15,6 +15,9 @@ foreach(name tool_frame tool_layer tool_kernels tool_filter tool_filter_run tool
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
 target_link_libraries(test_tool_filter PRIVATE ZLIB::ZLIB)
+# It checks the numbers behind the tables as well.
+target_sources(test_tool_theory PRIVATE ${PROJECT_SOURCE_DIR}/tools/layer/theory_kernels.c)
+target_include_directories(test_tool_theory PRIVATE ${PROJECT_SOURCE_DIR}/tools/layer)
 target_link_libraries(test_tool_report PRIVATE ssm2d_report ssm2d_train ssm2d_nn ssm2d_data)
 target_link_libraries(test_tool_many_classes PRIVATE
   ssm2d_report ssm2d_train ssm2d_nn ssm2d_data)

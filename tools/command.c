@@ -30,7 +30,9 @@ typedef struct parsing {
     char *values;
     long *threads;
     int *help;
-    char **words; /* argv; the words of a list are moved to its start, over words read before */
+    /* argv; the words of lists are moved to its start, over words read before: list after list, in
+     * the order of the table */
+    char **words;
     unsigned char given[MAX_NAMES]; /* by index in the table */
 } parsing;
 
@@ -94,8 +96,7 @@ static ssm2d_status parse_choice(const option *o, const char *name, const char *
 }
 
 /* Checks the text and stores its value at place. */
-static ssm2d_status set_value(const option *o, const char *text, void *place, char **words,
-                              ssm2d_error *error)
+static ssm2d_status set_value(const option *o, const char *text, void *place, ssm2d_error *error)
 {
     char name[OPTION_KEY + 2];
     double number;
@@ -116,19 +117,14 @@ static ssm2d_status set_value(const option *o, const char *text, void *place, ch
         break;
     case OPTION_CHOICE: status = parse_choice(o, name, text, place, error); break;
     case OPTION_FLAG: *(int *)place = 1; break;
-    case OPTION_LIST: {
-        word_list *list = place;
-        if (!*text) return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the text is empty", name);
-        list->words = words;
-        list->words[list->count++] = (char *)text;
-    }
+    case OPTION_LIST: break; /* see add_word */
     }
     return status;
 }
 
 static ssm2d_status set_default(const option *o, void *place, ssm2d_error *error)
 {
-    if (o->default_value) return set_value(o, o->default_value, place, NULL, error);
+    if (o->default_value) return set_value(o, o->default_value, place, error);
     if (o->kind == OPTION_INT) *(long *)place = OPTION_UNSET;
     if (o->kind == OPTION_DOUBLE) *(double *)place = NAN;
     return SSM2D_OK;
@@ -152,6 +148,33 @@ static void *place_of(parsing *p, const option *o)
     if (o == help_option) return p->help;
     p->given[o - p->command->options] = 1;
     return p->values + o->offset;
+}
+
+/* Appends a word to a list, and moves the lists after it. */
+static ssm2d_status add_word(parsing *p, const option *to, const char *word, ssm2d_error *error)
+{
+    char name[OPTION_KEY + 2];
+    int used = 0, at = -1; /* words of the lists so far; where the new one goes */
+    if (!*word)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the text is empty",
+                    shown(to, name, sizeof name));
+    for (const option *o = p->command->options; o->name; o++) {
+        word_list *list = (word_list *)(void *)(p->values + o->offset);
+        if (o->kind != OPTION_LIST) continue;
+        list->words = p->words + used;
+        if (o == to) at = used + list->count++;
+        used += list->count;
+    }
+    place_of(p, to); /* notes that it is given */
+    memmove(p->words + at + 1, p->words + at, (size_t)(used - 1 - at) * sizeof *p->words);
+    p->words[at] = (char *)word;
+    return SSM2D_OK;
+}
+
+static ssm2d_status give_value(parsing *p, const option *o, const char *text, ssm2d_error *error)
+{
+    return o->kind == OPTION_LIST ? add_word(p, o, text, error)
+                                  : set_value(o, text, place_of(p, o), error);
 }
 
 /* Refuses an option that names a setting, and says how to give the setting. value: the word after
@@ -221,7 +244,7 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
         value = argv[1];
         *used = 2;
     }
-    return set_value(o, value, place_of(p, o), p->words, error);
+    return give_value(p, o, value, error);
 }
 
 static ssm2d_status parse_positional(parsing *p, const char *word, ssm2d_error *error)
@@ -229,7 +252,7 @@ static ssm2d_status parse_positional(parsing *p, const char *word, ssm2d_error *
     char said[SAID];
     for (const option *o = p->command->options; o->name; o++)
         if (o->positional && (o->kind == OPTION_LIST || !p->given[o - p->command->options]))
-            return set_value(o, word, place_of(p, o), p->words, error);
+            return give_value(p, o, word, error);
     return fail(error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s; see ssm2d %s --help",
                 say(word, said), p->command->name);
 }

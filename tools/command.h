@@ -49,8 +49,7 @@ typedef enum option_kind {
     OPTION_STRING, /* const char *; NULL when not given and without a default */
     OPTION_CHOICE, /* const char *, one of the names of `choice` */
     OPTION_FLAG,   /* int, 1 when given; takes no value */
-    OPTION_LIST    /* word_list of all its values, or of all further positional arguments; a command
-                    * may have one such option */
+    OPTION_LIST    /* word_list of all its values, or of all further positional arguments */
 } option_kind;
 
 typedef struct option {
@@ -128,7 +127,7 @@ typedef struct command {
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,
     command_models, command_train, command_eval, command_predict, command_curves, command_data,
-    command_reproduce, command_report, command_export;
+    command_reproduce, command_report, command_export, command_theory;
 
 /* Runs the tool; commands is a NULL-terminated list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);

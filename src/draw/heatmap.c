@@ -146,6 +146,73 @@ static void paint_mark(canvas *c, const heat_panel *p, box b)
     }
 }
 
+/* The point of a position in cells. */
+static void cell_point(const heat_panel *p, box b, double row, double col, double *x, double *y)
+{
+    const double down = (row + 0.5) / p->rows;
+    *x = b.x + b.width * (col + 0.5) / p->cols;
+    *y = b.y + b.height * (p->from_below ? 1 - down : down);
+}
+
+static const char *value_text(double value, char *text, size_t size)
+{
+    if (value != round(value) || fabs(value) >= 1e6) return number_text(value, text, size);
+    snprintf(text, size, "%.0f", value);
+    return text;
+}
+
+/* The largest size of text in which every value fits its cell; 0: they do not. */
+static double value_size(const heat_panel *p, box b)
+{
+    static const double smallest = 6;
+    char text[48];
+    double size = style_tick.size;
+    for (size_t i = 0, n = (size_t)p->rows * (size_t)p->cols; i < n && size >= smallest;) {
+        const text_style style = {size, 0, 0};
+        value_text(p->values[i], text, sizeof text);
+        if (canvas_text_width(style, text) > b.width / p->cols - 2 || size > b.height / p->rows)
+            size -= 0.5;
+        else
+            i++;
+    }
+    return size >= smallest ? size : 0;
+}
+
+/* Writes the values into their cells, white on dark colours. */
+static void paint_values(canvas *c, const heat_panel *p, limits l, box b)
+{
+    const double size = p->shows_values ? value_size(p, b) : 0;
+    char text[48];
+    for (int i = 0; i < p->rows && size > 0; i++)
+        for (int j = 0; j < p->cols; j++) {
+            const double value = p->values[row_major(i, p->cols, j)], at = position(p, l, value);
+            const int is_light = p->map == COLOUR_DIVERGING ? fabs(at - 0.5) < 0.35 : at > 0.6;
+            double x, y;
+            cell_point(p, b, i, j, &x, &y);
+            canvas_text(c, x, y + size / 3, TEXT_CENTRE, (text_style){size, 0, is_light ? 0.1 : 1},
+                        value_text(value, text, sizeof text));
+        }
+}
+
+static void paint_lines(canvas *c, const heat_panel *p, box b)
+{
+    cairo_t *cr = canvas_cairo(c);
+    for (int k = 0; k < p->line_count; k++) {
+        const heat_line *line = &p->lines[k];
+        for (int i = 0; i < line->count; i++) {
+            double x, y;
+            cell_point(p, b, line->rows[i], line->cols[i], &x, &y);
+            if (i)
+                cairo_line_to(cr, x, y);
+            else
+                cairo_move_to(cr, x, y);
+        }
+        cairo_set_source_rgb(cr, line->colour.red, line->colour.green, line->colour.blue);
+        cairo_set_line_width(cr, 1.5);
+        cairo_stroke(cr);
+    }
+}
+
 /* Paints the cells as an image with several pixels per cell, because some SVG viewers blur enlarged
  * images. */
 static void paint_cells(canvas *c, const heat_panel *p, limits l, box b)
@@ -169,6 +236,8 @@ static void paint_cells(canvas *c, const heat_panel *p, limits l, box b)
     paint_image(canvas_cairo(c), image, b);
     cairo_surface_destroy(image);
     paint_mark(c, p, b);
+    paint_values(c, p, l, b);
+    paint_lines(c, p, b);
     frame(c, b);
 }
 

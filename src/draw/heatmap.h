@@ -11,6 +11,13 @@ typedef struct heat_mark {
     int row, col, rows, cols;
 } heat_mark;
 
+/* A line over the cells: its corners in cells, where (0, 0) is the centre of values[0]. */
+typedef struct heat_line {
+    const double *rows, *cols; /* [count], borrowed */
+    int count;
+    colour colour;
+} heat_line;
+
 typedef struct heat_panel {
     const double *values; /* [rows][cols], borrowed */
     int rows, cols;
@@ -19,6 +26,9 @@ typedef struct heat_panel {
     colour_map map;           /* sequential: from 0 to the largest value; diverging: around 0 */
     int logarithmic;          /* sequential only: from the smallest value, within four decades */
     heat_mark mark;
+    int shows_values; /* writes the values into the cells, if all of them fit */
+    const heat_line *lines;
+    int line_count;
     const char *row_label, *col_label;
 } heat_panel;
 

@@ -45,6 +45,21 @@ static inline void shell(const char *script)
     if (tool.code) fail_msg("exit code %d: %s%s", tool.code, tool.out, tool.err);
 }
 
+/* A picture is there in each of its three forms, in this folder's file without an ending. */
+static inline void assert_pictures(const char *name)
+{
+    static const char *const endings[] = {"png", "svg", "pdf"};
+    static const char *const beginnings[] = {"\x89PNG", "<?xml", "%PDF-"};
+    for (int i = 0; i < 3; i++) {
+        char file[128];
+        size_t size;
+        snprintf(file, sizeof file, "%s.%s", name, endings[i]);
+        char *bytes = get_file(in_folder("%s", file), &size);
+        assert_true(size > 500 && !strncmp(bytes, beginnings[i], strlen(beginnings[i])));
+        free(bytes);
+    }
+}
+
 /* The columns of a table that do not depend on time. */
 #define SAME_TABLES "cut -d, -f1-12 one.csv > one && cut -d, -f1-12 two.csv > two && cmp one two"
 

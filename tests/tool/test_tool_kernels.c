@@ -49,6 +49,9 @@ static void test_figure2_is_drawn(void **state)
     image_info two = read_picture(in_folder("b.PNG"));
     assert_true(five.cols > 1500 && five.rows > 600);
     assert_true(two.cols < five.cols && two.rows >= five.rows); /* its notes may have more lines */
+    TOOL("kernels", "--figure3", "-o", in_folder("a.png"));     /* its name since */
+    assert_done();
+    assert_int_equal(read_picture(in_folder("a.png")).cols, five.cols);
     assert_int_equal(count_files(in_folder(".")), 2);
 }
 
@@ -151,7 +154,7 @@ static void test_contradictory_options_are_refused(void **state)
     TOOL("kernels", "--figure2", "--channels", "2", "-o", in_folder("a.png"));
     assert_refused(2, "kernels", "--channels is for drawing a layer");
     TOOL("kernels", "--draws", "2", "-o", in_folder("a.png"));
-    assert_refused(2, "kernels", "--draws needs --figure2");
+    assert_refused(2, "kernels", "--draws needs --figure3");
     TOOL("kernels", "--weights", "best", "-o", in_folder("a.png"));
     assert_refused(2, "kernels", "--weights needs the folder of a run");
     TOOL("kernels", "--figure2", "--rows=0", "-o", in_folder("a.png"));

@@ -221,13 +221,14 @@ static void test_damaged_results_are_recreated(void **state)
     assert_says(tool.out, "0 of 10 runs are done.");
     shell("echo '{\"scale\": \"huge\"}' > $FOLDER/o/table5.options.json");
     TOOL("reproduce", "table5", "--out", in_folder("o"));
-    assert_refused(1, "reproduce", "\"scale\" is not full, small or tiny: remove this file");
+    assert_refused(1, "reproduce",
+                   "\"scale\" is not full, medium, small or tiny: remove this file");
     shell("echo '{\"scale\": \"tiny\", \"seeds\": 1, \"epochs\": 0, \"data\": \"cifar10\"}' "
           "> $FOLDER/o/table5.options.json");
     TOOL("reproduce", "table5", "--out", in_folder("o"));
     assert_refused(1, "reproduce", "/table5.options.json: \"data\" is not a list of NAME=DATA");
     shell("echo '{' > $FOLDER/o/table5.options.json");
-    TOOL("reproduce", "figure3", "--out", in_folder("o"));
+    TOOL("reproduce", "training-size", "--out", in_folder("o"));
     assert_refused(1, "reproduce", ": remove this file, or give another --out");
 }
 

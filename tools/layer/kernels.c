@@ -1,4 +1,4 @@
-/* ssm2d kernels - pictures of kernels: the paper's Figure 2, and the kernels and the receptive
+/* ssm2d kernels - pictures of kernels: the paper's Figure 3, and the kernels and the receptive
  * field of a layer. */
 #include "core/arith.h"
 #include "core/context.h"
@@ -20,7 +20,7 @@ typedef struct values {
     word_list runs;
     const char *config, *output, *init, *scale, *weights, *receptive_field;
     long seed, rows, cols, draws, channels, images, block;
-    int figure2, no_title;
+    int figure3, figure2, no_title;
 } values;
 
 enum { MAX_PANELS = 32, MAX_DIRECTIONS = 4, TITLE = 48, DEFAULT_SIDE = 20, DEFAULT_IMAGES = 64 };
@@ -47,9 +47,10 @@ static const option options[] = {
      .high = 1024},
     {"output", OPTION_STRING, offsetof(values, output), "picture to write: .png, .svg or .pdf",
      .value = "FILE", .letter = 'o', .required = 1},
-    {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "draw the paper's Figure 2"},
+    {"figure3", OPTION_FLAG, offsetof(values, figure3), .help = "draw the paper's Figure 3"},
+    {"figure2", OPTION_FLAG, offsetof(values, figure2), .help = "the earlier name of --figure3"},
     {"draws", OPTION_INT, offsetof(values, draws),
-     "Figure 2: number of random draws of parameters, one column each (default: 5)", .low = 1,
+     "Figure 3: number of random draws of parameters, one column each (default: 5)", .low = 1,
      .high = MAX_PANELS},
     {"config", OPTION_STRING, offsetof(values, config), "the layer to draw: a JSON file",
      .value = "FILE"},
@@ -79,10 +80,11 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     const values *o = v;
     ssm2d_status status = canvas_check(o->output, error);
     if (status) return status;
-    const int runs = o->runs.count;
-    if (runs && (o->figure2 || o->config || o->init || o->seed != OPTION_UNSET))
+    const int runs = o->runs.count, figure = o->figure3 || o->figure2;
+    const char *name = o->figure2 ? "figure2" : "figure3";
+    if (runs && (figure || o->config || o->init || o->seed != OPTION_UNSET))
         return fail(error, SSM2D_ERROR_ARGUMENT, "--%s cannot be combined with the folder of a run",
-                    o->figure2  ? "figure2"
+                    figure      ? name
                     : o->config ? "config"
                     : o->init   ? "init"
                                 : "seed");
@@ -105,14 +107,15 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                     o->channels != OPTION_UNSET ? "channels"
                     : o->rows != OPTION_UNSET   ? "rows"
                                                 : "cols");
-    if (o->figure2 && (o->config || o->init || o->channels != OPTION_UNSET))
+    if (figure && (o->config || o->init || o->channels != OPTION_UNSET))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--%s is for drawing a layer and cannot be combined with --figure2",
+                    "--%s is for drawing a layer and cannot be combined with --%s",
                     o->config ? "config"
                     : o->init ? "init"
-                              : "channels");
-    if (!o->figure2 && o->draws != OPTION_UNSET)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--draws needs --figure2");
+                              : "channels",
+                    name);
+    if (!figure && o->draws != OPTION_UNSET)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--draws needs --figure3");
     if (o->weights && !runs)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--weights needs the folder of a run: ssm2d kernels RUN ..");
@@ -159,7 +162,7 @@ static const char *scale_note(const values *o)
                : "Colours: one scale for all kernels, from minus to plus the largest value.";
 }
 
-/* ---- Figure 2 -------------------------------------------------------------------------------- */
+/* ---- Figure 3 -------------------------------------------------------------------------------- */
 
 /* Makes kernels that reach across the grid, as in the figure. With initial parameters the
  * coefficients a = sigmoid(A) are near 1/2, and a kernel is a dot in the corner. So the raw A are
@@ -172,7 +175,7 @@ static void spread_a(const ssm2d_config *config, double *params)
     for (size_t i = 0; i < a.count; i++) params[a.offset + i] = 3 + 7.5 * params[a.offset + i];
 }
 
-static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_error *error)
+static ssm2d_status draw_figure3(ssm2d_context *context, const values *o, ssm2d_error *error)
 {
     static const ssm2d_norm norms[2] = {SSM2D_NORM_HALF, SSM2D_NORM_PAPER};
     static const char *const row_titles[2] = {"before: half", "after: paper"};
@@ -224,7 +227,7 @@ static ssm2d_status draw_figure2(ssm2d_context *context, const values *o, ssm2d_
     return status;
 }
 
-ssm2d_status kernels_figure2_draw(ssm2d_context *context, const char *path, ssm2d_error *error)
+ssm2d_status kernels_figure3_draw(ssm2d_context *context, const char *path, ssm2d_error *error)
 {
     const values o = {.output = path,
                       .scale = "panel",
@@ -232,7 +235,7 @@ ssm2d_status kernels_figure2_draw(ssm2d_context *context, const char *path, ssm2
                       .rows = DEFAULT_SIDE,
                       .cols = DEFAULT_SIDE,
                       .draws = OPTION_UNSET};
-    return draw_figure2(context, &o, error);
+    return draw_figure3(context, &o, error);
 }
 
 /* ---- a layer --------------------------------------------------------------------------------- */
@@ -388,12 +391,13 @@ static ssm2d_status draw(ssm2d_context *context, const values *o, ssm2d_error *e
 {
     if (o->receptive_field) return draw_fields(context, o, error);
     if (o->runs.count) return draw_run(context, o, error);
-    return o->figure2 ? draw_figure2(context, o, error) : draw_layer(context, o, error);
+    return o->figure3 ? draw_figure3(context, o, error) : draw_layer(context, o, error);
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     values o = *(const values *)v;
+    o.figure3 |= o.figure2;
     if (!o.weights) o.weights = "last";
     if (!o.scale) o.scale = "panel";
     if (!o.runs.count && o.rows == OPTION_UNSET) o.rows = DEFAULT_SIDE;
@@ -406,7 +410,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     else
         written_print(o.output, "%s",
                       o.runs.count ? "kernels of a run"
-                      : o.figure2  ? "Figure 2"
+                      : o.figure3  ? "Figure 3"
                                    : "kernels of a layer");
     return SSM2D_OK;
 }
@@ -427,8 +431,8 @@ static const char about[] =
     "\n"
     "  ssm2d kernels runs/plain runs/ssm --receptive-field test -o fields.png\n"
     "\n"
-    "--figure2 draws kernels of the same random parameters before the relaxation (norm half, "
-    "above) and after it (norm paper, below).";
+    "--figure3 draws kernels of the same random parameters before the relaxation (norm half, "
+    "above) and after it (norm paper, below). Figure 2, lattice paths, is ssm2d theory paths.";
 
 const command command_kernels = {"kernels",
                                  "draw kernels and receptive fields as heat maps",

@@ -6,8 +6,8 @@
 #include "tools/command.h"
 #include "train/run_folder.h"
 
-/* Draws the paper's Figure 2, as `ssm2d kernels --figure2 -o PATH` does. */
-ssm2d_status kernels_figure2_draw(ssm2d_context *context, const char *path, ssm2d_error *error);
+/* Draws the paper's Figure 3, as `ssm2d kernels --figure3 -o PATH` does. */
+ssm2d_status kernels_figure3_draw(ssm2d_context *context, const char *path, ssm2d_error *error);
 
 typedef struct kernels_run {
     const char *folder, *output;

@@ -3,14 +3,21 @@
  *
  * Adding an experiment: a file experiment_NAME.c that defines an `experiment`, a line in
  * experiments.c and one in CMakeLists.txt. An experiment has a form for each scale: `full` is the
- * paper's own setting; `small` and `tiny` keep the comparison, and shrink models, images and
- * epochs. */
+ * paper's own setting; `medium` has its models, data and augmentation, and fewer epochs; `small`
+ * and `tiny` keep the comparison, and shrink models, images and epochs. A form without columns is
+ * missing. */
 #ifndef SSM2D_TOOLS_EXPERIMENT_H
 #define SSM2D_TOOLS_EXPERIMENT_H
 
-enum { EXPERIMENT_COLUMNS = 8, EXPERIMENT_ROWS = 32 };
+enum { EXPERIMENT_COLUMNS = 10, EXPERIMENT_ROWS = 32 };
 
-typedef enum experiment_scale { SCALE_FULL, SCALE_SMALL, SCALE_TINY, SCALES } experiment_scale;
+typedef enum experiment_scale {
+    SCALE_FULL,
+    SCALE_MEDIUM,
+    SCALE_SMALL,
+    SCALE_TINY,
+    SCALES
+} experiment_scale;
 
 typedef enum column_measure {
     MEASURE_ACCURACY, /* of the last epoch, on test images */
@@ -28,6 +35,9 @@ typedef struct experiment_column {
     const char *settings;
     double part; /* of the training images; 0: all */
     column_measure measure;
+    /* 1 + the index of the column with a position embedding that this one is compared with in the
+     * column delta; 0: it is not */
+    int with;
 } experiment_column;
 
 typedef struct experiment_row {
@@ -35,7 +45,8 @@ typedef struct experiment_row {
     const char *data, *model; /* NULL: the column's */
     const char *mixer;        /* NULL: the paper's numbers alone, there is nothing to run */
     const char *settings;
-    int plain; /* the plain model that train times of the rows after it are compared with */
+    int columns; /* the row has only the first ones; 0: all */
+    int plain;   /* the plain model that train times of the rows after it are compared with */
     const char *paper[EXPERIMENT_COLUMNS]; /* as printed; NULL: not in the paper */
     const char *paper_time, *paper_parameters, *paper_delta;
 } experiment_row;
@@ -44,7 +55,7 @@ typedef struct experiment_form {
     const char *differs; /* from the paper, as a sentence */
     const char *note;    /* at this scale alone; may be NULL */
     const char *recipe, *settings;
-    int published; /* mixers are as their authors have them, not with our defaults */
+    int published; /* models and mixers are the paper's (published.h), not with our defaults */
     long epochs;   /* 0: the recipe's */
     long images;   /* to train on at most; 0: all */
     const experiment_column *columns;
@@ -53,29 +64,31 @@ typedef struct experiment_form {
 
 typedef enum experiment_picture {
     PICTURE_NONE,
-    PICTURE_KERNELS,         /* Figure 2, which needs no run */
+    PICTURE_PATHS, /* lattice paths, and kernels, which need no run */
+    PICTURE_KERNELS,
     PICTURE_CURVES,          /* score over the columns' part of the training images */
     PICTURE_RECEPTIVE_FIELDS /* of the first seed's runs */
 } experiment_picture;
 
 typedef struct experiment {
     const char *name, *title;
+    const char *figure;     /* another name, by the paper's number; may be NULL */
+    const char *earlier;    /* what earlier versions called it, in their folders; may be NULL */
     const char *note;       /* on the paper's numbers; may be NULL */
     const char *times_note; /* on its train times, where the table has some; may be NULL */
     int ours;               /* the paper has no such table */
     experiment_picture picture;
     int times, parameters; /* columns of these */
-    int pairs; /* columns come in pairs, with and without: a column has their mean difference */
+    int deltas; /* a column has the mean difference of columns from those they are `with` */
     experiment_form forms[SCALES];
 } experiment;
 
 const experiment *experiment_at(int i); /* NULL past the last */
 const char *experiment_name_at(int i);
-const experiment *experiment_find(const char *name);
+const experiment *experiment_find(const char *name); /* by its name, or its figure's */
+/* Whether it has runs to train. */
+int experiment_trains(const experiment *e);
 const char *experiment_scale_name(int i); /* NULL past the last */
-/* The settings of a mixer as its authors have it; "" when there are none. */
-const char *experiment_published(const char *mixer);
-
 /* The position embedding of the authors' ViT begins as N(0, 1); ours is smaller. */
 #define PAPER_POS "pos_scale=1"
 
@@ -84,7 +97,9 @@ const char *experiment_published(const char *mixer);
 #define TINY_MEGA "dim=32 depth=2 z=16 v=32 ffn=32"
 #define TINY_SWIN "patch=4 dim=[16,32] depth=[1,1] heads=[2,4]"
 
-#define POLAR "mixer.values=polar" /* the layer with complex systems */
+/* The layer with complex systems: ours, and the form of the authors' code. */
+#define POLAR     "mixer.values=polar"
+#define CARTESIAN "mixer.values=cartesian"
 
 /* A row that has runs; further members follow as designators. */
 #define RUN_ROW(name, of, mixes, own, ...)                                                         \
@@ -93,6 +108,10 @@ const char *experiment_published(const char *mixer);
     }
 
 /* What all forms of these scales have in common. */
+#define MEDIUM_FORM .recipe = "small", .settings = "repeats=1", .epochs = 30
+#define MEDIUM_DIFFERS                                                                             \
+    "the paper's models, data and augmentation, 30 epochs of one pass over the images instead of " \
+    "100 of three"
 #define SMALL_FORM .recipe = "quick", .settings = "flip=true crop_padding=4", .epochs = 15
 #define TINY_FORM  .recipe = "quick", .settings = "batch=32", .epochs = 2, .images = 2000
 

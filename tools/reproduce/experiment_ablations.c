@@ -61,6 +61,8 @@ const experiment experiment_ablations = {
     .parameters = 1,
     .forms = {
         [SCALE_FULL] = {.recipe = "small", .columns = full_columns, .rows = rows},
+        [SCALE_MEDIUM] =
+            {.differs = MEDIUM_DIFFERS, MEDIUM_FORM, .columns = full_columns, .rows = rows},
         [SCALE_SMALL] = {.differs =
                              "vit-mini, at most 20,000 training images of CIFAR-10, 15 epochs "
                              "with flips and crops as the only augmentation",

@@ -11,7 +11,7 @@
     RUN_ROW("ViT w/ SSM-c", of, "ssm2d", polar, .plain = 0)
 /* clang-format on */
 
-static const experiment_row full_rows[] = {ROWS("vit", PAPER_POS, POLAR " " PAPER_POS), {0}};
+static const experiment_row full_rows[] = {ROWS("vit", PAPER_POS, CARTESIAN " " PAPER_POS), {0}};
 static const experiment_row small_rows[] = {ROWS("vit-mini", "", POLAR), {0}};
 static const experiment_row tiny_rows[] = {ROWS("vit-mini", TINY_VIT, TINY_VIT " " POLAR), {0}};
 
@@ -28,6 +28,11 @@ const experiment experiment_receptive_field = {
     .forms = {
         [SCALE_FULL] =
             {.recipe = "small", .published = 1, .columns = full_columns, .rows = full_rows},
+        [SCALE_MEDIUM] = {.differs = MEDIUM_DIFFERS,
+                          MEDIUM_FORM,
+                          .published = 1,
+                          .columns = full_columns,
+                          .rows = full_rows},
         [SCALE_SMALL] = {.differs =
                              "vit-mini, at most 20,000 training images of CIFAR-10, 15 epochs with "
                              "flips and crops as the only augmentation",

@@ -4,12 +4,13 @@
 #include <string.h>
 
 extern const experiment experiment_table1, experiment_table2, experiment_table3, experiment_table4,
-    experiment_table5, experiment_figure2, experiment_figure3, experiment_receptive_field,
-    experiment_ablations, experiment_convnext;
+    experiment_table5, experiment_lattice_paths, experiment_kernels, experiment_training_size,
+    experiment_receptive_field, experiment_ablations, experiment_convnext;
 
 static const experiment *const all[] = {
-    &experiment_table1,    &experiment_table2,  &experiment_table3,  &experiment_table4,
-    &experiment_table5,    &experiment_figure2, &experiment_figure3, &experiment_receptive_field,
+    &experiment_table1,    &experiment_table2,        &experiment_table3,
+    &experiment_table4,    &experiment_table5,        &experiment_lattice_paths,
+    &experiment_kernels,   &experiment_training_size, &experiment_receptive_field,
     &experiment_ablations, &experiment_convnext};
 enum { COUNT = sizeof all / sizeof *all };
 
@@ -20,23 +21,18 @@ const char *experiment_name_at(int i) { return i >= 0 && i < COUNT ? all[i]->nam
 const experiment *experiment_find(const char *name)
 {
     for (int i = 0; i < COUNT; i++)
-        if (!strcmp(all[i]->name, name)) return all[i];
+        if (!strcmp(all[i]->name, name) || (all[i]->figure && !strcmp(all[i]->figure, name)))
+            return all[i];
     return NULL;
+}
+
+int experiment_trains(const experiment *e)
+{
+    return e->picture != PICTURE_PATHS && e->picture != PICTURE_KERNELS;
 }
 
 const char *experiment_scale_name(int i)
 {
-    static const char *const names[SCALES] = {"full", "small", "tiny"};
+    static const char *const names[SCALES] = {"full", "medium", "small", "tiny"};
     return i >= 0 && i < SCALES ? names[i] : NULL;
-}
-
-/* Ours begin closer to the plain model, and are elsewhere in a block (docs/RESULTS.md). */
-const char *experiment_published(const char *mixer)
-{
-    static const char *const settings[][2] = {
-        {"ssm2d", "mixer.init=authors mixer.assign=authors mixer.place=attn"},
-        {"s4nd", "mixer.init=authors mixer.place=attn"}};
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (!strcmp(mixer, settings[i][0])) return settings[i][1];
-    return "";
 }

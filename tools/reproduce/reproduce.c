@@ -16,6 +16,7 @@
 #include "tools/help.h"
 #include "tools/stop_signals.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,8 +30,10 @@ static const option options[] = {
      "folder for runs, tables and pictures; several tables and several processes may share it",
      .value = "DIR", .letter = 'o'},
     {"scale", OPTION_CHOICE, offsetof(values, scale),
-     "full: the paper's models, data, recipe and epochs; small: hours on two cores; tiny: minutes "
-     "(default: as before in DIR, for this table or others, else full)",
+     "full: the paper's models, data, recipe and epochs; medium: its models, data and "
+     "augmentation, "
+     "30 epochs; small: hours on two cores; tiny: minutes (default: as before in DIR, for this "
+     "table or others, else full)",
      .choice = experiment_scale_name},
     {"data", OPTION_LIST, offsetof(values, data),
      "location of data, such as cifar100=cifar100:FOLDER; may be repeated; stored in DIR",
@@ -45,6 +48,17 @@ static const option options[] = {
     {"epochs", OPTION_INT, offsetof(values, epochs),
      "epochs of every run, instead of the scale's; 0: back to the scale's", .low = 0,
      .high = 1000000},
+    {"lr", OPTION_DOUBLE, offsetof(values, lr),
+     "learning rate of every run, instead of the recipe's; 0: back to the recipe's", .low = 0,
+     .high = 1e3},
+    {"set", OPTION_LIST, offsetof(values, set),
+     "a setting of ssm2d train for every run that has it; may be repeated; --set default goes back "
+     "to none",
+     .value = "KEY=VALUE"},
+    {"variant", OPTION_CHOICE, offsetof(values, variant),
+     "full, medium: what to follow where the paper's text, its code and its parameter counts "
+     "disagree (default: as before in DIR, else code)",
+     .choice = published_variant_name},
     {"rows", OPTION_STRING, offsetof(values, rows),
      "run only the row with this label, or else the rows whose label contains it or matches it as "
      "a shell pattern",
@@ -87,6 +101,9 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                           : o->results                ? "results"
                           : o->seeds != OPTION_UNSET  ? "seeds"
                           : o->epochs != OPTION_UNSET ? "epochs"
+                          : !isnan(o->lr)             ? "lr"
+                          : o->set.count              ? "set"
+                          : o->variant                ? "variant"
                           : o->no_wait                ? "no-wait"
                                                       : NULL;
     const char *other = of_runs          ? of_runs
@@ -107,9 +124,12 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     if (!*o->out || strlen(o->out) > MAX_OUT)
         return fail(error, SSM2D_ERROR_ARGUMENT, "--out: %s",
                     *o->out ? "the name of the folder is too long" : "give a folder");
-    if (of_runs && experiment_find(o->name)->picture == PICTURE_KERNELS)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s: %s trains nothing and has no runs", of_runs,
-                    o->name);
+    const experiment *e = reproduce_experiment(o->name, o->out);
+    if (of_runs && !experiment_trains(e))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--%s: %s, %s, trains nothing and has no runs%s",
+                    of_runs, e->name, e->title,
+                    strcmp(o->name, "figure3") ? ""
+                                               : "; for the training set size use training-size");
     if (o->dry_run + o->plan_only + o->tables_only > 1)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--dry-run, --plan and --tables-only cannot be combined");
@@ -122,17 +142,25 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--results imports results, and --%s only shows what would be run",
                     o->dry_run ? "dry-run" : "plan");
-    if (o->results && experiment_find(o->name)->picture == PICTURE_RECEPTIVE_FIELDS)
+    if (o->results && e->picture == PICTURE_RECEPTIVE_FIELDS)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "--results: %s needs the weights of its runs, which a table does not have",
                     o->name);
+    for (int i = 0; i < o->set.count; i++)
+        if (strcmp(o->set.words[i], "default")
+            && (status = reproduce_set_check(o->set.words[i], error)))
+            return status;
     return reproduce_data_check(&o->data, error);
 }
 
 static void list_all(void)
 {
     const experiment *e;
-    for (int i = 0; (e = experiment_at(i)); i++) printf("%-16s  %s\n", e->name, e->title);
+    for (int i = 0; (e = experiment_at(i)); i++) {
+        printf("%-16s  %s", e->name, e->title);
+        if (e->figure) printf(" (also: %s)", e->figure);
+        printf("\n");
+    }
     printf("\nBegin with ssm2d reproduce table5 --scale tiny --out DIR; --help says more.\n");
 }
 
@@ -197,10 +225,12 @@ static void print_commands(const ssm2d_context *context, const plan *p)
         if (p->choices[i].is_placeholder)
             printf("# data %s are not given; to get them: %s\n", p->choices[i].wanted,
                    p->choices[i].help);
-    if (p->options.experiment->picture == PICTURE_KERNELS) {
+    if (!experiment_trains(p->options.experiment)) {
         char path[RUN_PATH];
         snprintf(path, sizeof path, "%s/%s.png", p->options.out, p->options.experiment->name);
-        printf("ssm2d kernels --figure2 -o ");
+        printf("ssm2d %s -o ", p->options.experiment->picture == PICTURE_PATHS
+                                   ? "theory paths"
+                                   : "kernels --figure3");
         plan_print_word(stdout, path);
         printf("\n");
     }
@@ -379,6 +409,13 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         return SSM2D_OK;
     }
     ssm2d_status status = reproduce_options_read(context, o, &all, error);
+    if (!status && all.plan.experiment != experiment_find(o->name))
+        fprintf(stderr, "ssm2d reproduce: %s of an earlier version is %s now\n", o->name,
+                all.plan.experiment->name);
+    if (!status && o->variant && !all.plan.experiment->forms[all.plan.scale].published)
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "--variant is for the paper's models; %s at scale %s has ours",
+                      all.plan.experiment->name, experiment_scale_name((int)all.plan.scale));
     if (!status) status = plan_create(context, &all.plan, &p, error);
     if (!status) status = run_experiment(context, o, &all, &p, error);
     plan_destroy(&p);
@@ -405,6 +442,10 @@ static const char about[] =
     "that share it: each takes runs that no other has claimed (by a lock in DIR/claims), and waits "
     "for the last ones.\n"
     "\n"
+    "figure2, figure3 and figure4 are numbers as LaTeX counts them. The paper captions the kernels "
+    "and the training set size both as Figure 3; earlier versions of ssm2d called them figure2 and "
+    "figure3, and in their folders these names keep that meaning.\n"
+    "\n"
     "Columns without data are omitted. The scales small and tiny replace missing data, and the "
     "tables say so: by CIFAR-10 or CIFAR-100 (ImageNet first by Tiny-ImageNet), and at tiny by "
     "Fashion-MNIST if it is installed.";
@@ -413,8 +454,13 @@ static void more_help(const help_page *page)
 {
     const char *name, *help;
     help_heading(page, "tables and figures");
-    for (int i = 0; experiment_at(i); i++)
-        help_entry(page, experiment_at(i)->name, experiment_at(i)->title);
+    for (int i = 0; experiment_at(i); i++) {
+        const experiment *e = experiment_at(i);
+        char names[64];
+        snprintf(names, sizeof names, "%s%s%s", e->name, e->figure ? ", " : "",
+                 e->figure ? e->figure : "");
+        help_entry(page, names, e->title);
+    }
     help_heading(page, "names for --data, and how to get them");
     for (int i = 0; (name = reproduce_data_at(i, &help)); i++) help_entry(page, name, help);
 }

@@ -8,6 +8,7 @@
 #include "train/run_folder.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,28 @@ enum { DEFAULT_SEEDS = 3, MAX_KEPT = 64 };
 static void options_path(const char *out, const char *name, char path[RUN_PATH])
 {
     snprintf(path, RUN_PATH, "%s/%s.options.json", out, name);
+}
+
+/* The file to read: that of an earlier version if there is no other. */
+static void kept_path(const char *out, const experiment *e, char path[RUN_PATH])
+{
+    char before[RUN_PATH];
+    options_path(out, e->name, path);
+    if (!e->earlier || !access(path, F_OK)) return;
+    options_path(out, e->earlier, before);
+    if (!access(before, F_OK)) memcpy(path, before, sizeof before);
+}
+
+const experiment *reproduce_experiment(const char *name, const char *out)
+{
+    char path[RUN_PATH];
+    const experiment *e;
+    for (int i = 0; out && (e = experiment_at(i)); i++) {
+        if (!e->earlier || strcmp(e->earlier, name)) continue;
+        options_path(out, name, path);
+        if (!access(path, F_OK)) return e;
+    }
+    return experiment_find(name);
 }
 
 static int scale_of(const char *name)
@@ -40,7 +63,7 @@ static ssm2d_status add_kept(const char *out, int which, reproduce_options *o, s
         if (good) o->data.words[o->data.count++] = word;
     }
     if (good) return SSM2D_OK;
-    options_path(out, experiment_name_at(which), path);
+    kept_path(out, experiment_at(which), path);
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "%s: \"data\" is not a list of NAME=DATA: remove the file", text_path(path));
 }
@@ -94,14 +117,14 @@ static ssm2d_status read_extent(const ssm2d_context *context, const char *out, i
     const char *scale = "";
     ssm2d_error why;
     *e = (extent){.scale = -1};
-    options_path(out, experiment_name_at(which), path);
+    kept_path(out, experiment_at(which), path);
     if (access(path, F_OK)) return SSM2D_OK;
     ssm2d_status status = json_read_regular(context, path, kept, &why);
     if (!status) status = json_get_string(path, *kept, "scale", JSON_REQUIRED, &scale, &why);
     e->scale = scale_of(scale);
     if (!status && e->scale < 0)
-        status = fail(&why, SSM2D_ERROR_ARGUMENT, "%s: \"scale\" is not full, small or tiny",
-                      text_path(path));
+        status = fail(&why, SSM2D_ERROR_ARGUMENT,
+                      "%s: \"scale\" is not full, medium, small or tiny", text_path(path));
     if (!status)
         status = json_get_int(path, *kept, "seeds", JSON_REQUIRED, 1, 100, &e->seeds, &why);
     if (!status)
@@ -118,7 +141,7 @@ static ssm2d_status common_extent(const char *out, const extent *kept, extent *c
     const char *first = NULL;
     for (int i = 0; experiment_at(i); i++) {
         /* what trains nothing has no extent */
-        if (kept[i].scale < 0 || experiment_at(i)->picture == PICTURE_KERNELS) continue;
+        if (kept[i].scale < 0 || !experiment_trains(experiment_at(i))) continue;
         if (first && kept[i].scale != common->scale)
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "--scale is missing: in %s %s has %s and %s has %s", text_path(out), first,
@@ -134,17 +157,63 @@ static ssm2d_status common_extent(const char *out, const extent *kept, extent *c
     return SSM2D_OK;
 }
 
+ssm2d_status reproduce_set_check(const char *word, ssm2d_error *error)
+{
+    char key[OPTION_KEY];
+    const char *value;
+    const ssm2d_status status = option_pair("--set", word, key, &value, error);
+    if (status || strcspn(word, " /+\"\\") == strlen(word)) return status;
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "--set %s=: the value becomes part of a folder's name and must not contain spaces, "
+                "quotes or any of / + \\",
+                key);
+}
+
+static int variant_of(const char *name)
+{
+    for (int i = 0; name && i < VARIANTS; i++)
+        if (!strcmp(name, published_variant_name(i))) return i;
+    return -1;
+}
+
+/* Variant, learning rate and settings: the given ones, or those that are stored for this scale. */
+static ssm2d_status choose_changes(const reproduce_values *given, const cJSON *kept,
+                                   reproduce_options *o, ssm2d_error *error)
+{
+    plan_options *p = &o->plan;
+    const cJSON *lr = cJSON_GetObjectItemCaseSensitive(kept, "lr"), *item,
+                *sets = cJSON_GetObjectItemCaseSensitive(kept, "set");
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kept, "variant"));
+    const int variant = variant_of(given->variant ? given->variant : name);
+    p->variant = variant < 0 ? VARIANT_CODE : (published_variant)variant;
+    p->lr = !isnan(given->lr)                           ? given->lr
+            : cJSON_IsNumber(lr) && lr->valuedouble > 0 ? lr->valuedouble
+                                                        : 0;
+    p->sets = (word_list){o->sets, 0};
+    if (given->set.count > PLAN_SETS)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--set: at most %d are possible, not %d",
+                    PLAN_SETS, given->set.count);
+    for (int i = 0; i < given->set.count; i++)
+        if (strcmp(given->set.words[i], "default")) o->sets[p->sets.count++] = given->set.words[i];
+    if (given->set.count) return SSM2D_OK;
+    cJSON_ArrayForEach(item, sets) if (cJSON_IsString(item) && p->sets.count < PLAN_SETS
+                                       && !reproduce_set_check(item->valuestring, NULL))
+        o->sets[p->sets.count++] = item->valuestring;
+    return SSM2D_OK;
+}
+
 ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduce_values *given,
                                     reproduce_options *o, ssm2d_error *error)
 {
     extent kept[MAX_EXPERIMENTS], e = {.scale = -1, .seeds = DEFAULT_SEEDS};
+    const experiment *wanted = reproduce_experiment(given->name, given->out);
     int own = 0;
     ssm2d_status status = SSM2D_OK;
     *o = (reproduce_options){0};
     for (int i = 0; experiment_at(i) && !status; i++) {
         status = read_extent(context, given->out, i, &o->kept[i], &kept[i], error);
         add_facts(o->kept[i], o->facts);
-        if (!strcmp(experiment_name_at(i), given->name)) own = i;
+        if (experiment_at(i) == wanted) own = i;
     }
     if (status) return status;
     add_facts(o->kept[own], o->facts);
@@ -155,7 +224,7 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
     const int scale = given->scale ? scale_of(given->scale) : e.scale;
     if (scale != e.scale) e = (extent){.seeds = DEFAULT_SEEDS}; /* stored for another scale */
     if (!status) status = join_data(context, given, own, o, error);
-    o->plan = (plan_options){.experiment = experiment_find(given->name),
+    o->plan = (plan_options){.experiment = wanted,
                              .scale = scale < 0 ? SCALE_FULL : (experiment_scale)scale,
                              .data = &o->data,
                              .before = o->facts,
@@ -164,6 +233,8 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
                              .seeds = given->seeds == OPTION_UNSET ? e.seeds : given->seeds,
                              .epochs = given->epochs == OPTION_UNSET ? e.epochs : given->epochs,
                              .placeholder = given->dry_run};
+    if (!status)
+        status = choose_changes(given, scale == kept[own].scale ? o->kept[own] : NULL, o, error);
     return status;
 }
 
@@ -195,13 +266,18 @@ ssm2d_status reproduce_options_write(const ssm2d_context *context, const reprodu
                                      const plan *p, ssm2d_error *error)
 {
     char path[RUN_PATH];
-    cJSON *root = cJSON_CreateObject(), *list = NULL, *found = NULL;
-    int good = root
-               && cJSON_AddStringToObject(root, "scale", experiment_scale_name((int)o->plan.scale))
-               && cJSON_AddNumberToObject(root, "seeds", (double)o->plan.seeds)
-               && cJSON_AddNumberToObject(root, "epochs", (double)o->plan.epochs)
-               && (list = cJSON_AddArrayToObject(root, "data"))
-               && (found = cJSON_AddObjectToObject(root, "found"));
+    cJSON *root = cJSON_CreateObject(), *sets = NULL, *list = NULL, *found = NULL;
+    int good =
+        root && cJSON_AddStringToObject(root, "scale", experiment_scale_name((int)o->plan.scale))
+        && cJSON_AddNumberToObject(root, "seeds", (double)o->plan.seeds)
+        && cJSON_AddNumberToObject(root, "epochs", (double)o->plan.epochs)
+        && cJSON_AddStringToObject(root, "variant", published_variant_name((int)o->plan.variant))
+        && cJSON_AddNumberToObject(root, "lr", o->plan.lr)
+        && (sets = cJSON_AddArrayToObject(root, "set"))
+        && (list = cJSON_AddArrayToObject(root, "data"))
+        && (found = cJSON_AddObjectToObject(root, "found"));
+    for (int i = 0; i < o->plan.sets.count && good; i++)
+        good = json_add(sets, NULL, cJSON_CreateString(o->sets[i]));
     for (int i = o->first_own; i < o->data.count && good; i++)
         if (!is_replaced(&o->data, i)) good = json_add(list, NULL, absolute_data(o->data.words[i]));
     for (int i = 0; i < p->choice_count && good; i++) {

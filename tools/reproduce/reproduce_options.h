@@ -7,9 +7,10 @@
 #include "reproduce_plan.h"
 
 typedef struct reproduce_values {
-    const char *name, *scale, *out, *rows, *results;
-    word_list data;
+    const char *name, *scale, *out, *rows, *results, *variant;
+    word_list data, set;
     long seeds, epochs;
+    double lr;
     int dry_run, plan_only, tables_only, no_wait;
 } reproduce_values;
 
@@ -22,12 +23,19 @@ typedef struct reproduce_options {
     int first_own;                /* of data: those before are of other experiments */
     data_facts facts[DATA_NAMES]; /* of data that experiments in OUT have found */
     cJSON *kept[MAX_EXPERIMENTS]; /* by experiment_at; the kept words are in them */
+    char *sets[PLAN_SETS];
 } reproduce_options;
 
+/* Checks a word KEY=VALUE of --set. */
+ssm2d_status reproduce_set_check(const char *word, ssm2d_error *error);
+/* The experiment of a name, or NULL. In a folder where an earlier version has stored options under
+ * this name, it keeps the meaning that it had: figure2 and figure3 have changed theirs. */
+const experiment *reproduce_experiment(const char *name, const char *out);
+
 /* Completes the given options by the stored ones: given data replace stored ones of the same name;
- * seeds and epochs are stored for one scale. An experiment without stored options uses what the
- * others in OUT have in common; without any, the scale is full, with 3 seeds. The caller destroys
- * it. */
+ * seeds, epochs, variant, lr and sets are stored for one scale. An experiment without stored
+ * options uses the scale, seeds and epochs that the others in OUT have in common; without any, the
+ * scale is full, with 3 seeds. The caller destroys it. */
 ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduce_values *given,
                                     reproduce_options *out, ssm2d_error *error);
 /* Stores them, with what the plan knows about the data. */

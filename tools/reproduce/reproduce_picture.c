@@ -3,6 +3,7 @@
 #include "draw/curves.h"
 #include "reproduce_table.h"
 #include "tools/layer/kernels.h"
+#include "tools/layer/theory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -112,9 +113,13 @@ ssm2d_status reproduce_draw(ssm2d_context *context, const table *t, ssm2d_error 
     ssm2d_status status = SSM2D_OK;
     picture_paths(t->plan, paths);
     switch (t->plan->options.experiment->picture) {
+    case PICTURE_PATHS:
+        for (int i = 0; i < PICTURE_FILES && !status; i++)
+            status = theory_paths_draw(context, paths[i], error);
+        return status;
     case PICTURE_KERNELS:
         for (int i = 0; i < PICTURE_FILES && !status; i++)
-            status = kernels_figure2_draw(context, paths[i], error);
+            status = kernels_figure3_draw(context, paths[i], error);
         return status;
     case PICTURE_CURVES: return draw_curves(context, t, paths, error);
     case PICTURE_RECEPTIVE_FIELDS: return draw_fields(context, t, paths, error);

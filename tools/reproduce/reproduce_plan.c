@@ -4,188 +4,13 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "io/text.h"
-#include "tools/runs/train_values.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- one run --------------------------------------------------------------------------------- */
-
-/* A run under construction: its words follow each other in its text. */
-typedef struct writing {
-    planned_run *run;
-    size_t used;
-    int full;
-} writing;
-
-static void add(writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(writing *w, const char *format, ...)
-{
-    char *to = w->run->text + w->used;
-    const size_t left = sizeof w->run->text - w->used;
-    va_list list;
-    va_start(list, format);
-    const int length = vsnprintf(to, left, format, list);
-    va_end(list);
-    if (length < 0 || (size_t)length >= left || w->run->count >= PLAN_WORDS) {
-        w->full = 1;
-        return;
-    }
-    w->run->words[w->run->count++] = to;
-    w->used += (size_t)length + 1;
-}
-
-/* Adds a part to the name, without the brackets of lists. */
-static void name_add(writing *w, const char *text, size_t length)
-{
-    char *name = w->run->setup;
-    size_t at = strlen(name);
-    if (at + length + 2 > PLAN_SETUP) {
-        w->full = 1;
-        return;
-    }
-    if (at) name[at++] = '+';
-    for (size_t i = 0; i < length; i++)
-        if (text[i] != '[' && text[i] != ']') name[at++] = text[i] == ',' ? '-' : text[i];
-    name[at] = 0;
-}
-
-/* Settings, separated by spaces, as --set and as parts of the name. */
-static void add_settings(writing *w, const char *settings)
-{
-    for (const char *s = settings ? settings : ""; *s;) {
-        const size_t length = strcspn(s, " ");
-        if (length) {
-            add(w, "--set");
-            add(w, "%.*s", (int)length, s);
-            name_add(w, s, length);
-        }
-        s += length + (s[length] == ' ');
-    }
-}
-
 static const char *first_of(const char *one, const char *two) { return one ? one : two; }
-
-/* The fraction of the training images that a run uses, as text; "" for all of them. */
-static void fraction_text(const plan *p, const experiment_column *c, const data_choice *data,
-                          char text[32])
-{
-    double part = c->part > 0 ? c->part : 1;
-    if (p->form->images && data->facts.images > (size_t)p->form->images)
-        part *= (double)p->form->images / (double)data->facts.images;
-    *text = 0;
-    if (part < 1) snprintf(text, 32, "%.6g", part);
-}
-
-static ssm2d_status write_run(const plan *p, const experiment_row *r, const experiment_column *c,
-                              const data_choice *data, int seed, planned_run *run,
-                              ssm2d_error *error)
-{
-    writing w = {.run = run};
-    char fraction[32], number[32];
-    const char *mixed = !strcmp(r->mixer, "none") && c->plain_mixer ? c->plain_mixer : r->mixer;
-    const char *backbone = first_of(r->model, c->model),
-               *rules = first_of(c->recipe, p->form->recipe);
-    const long epochs = p->options.epochs ? p->options.epochs : p->form->epochs;
-    *run = (planned_run){.data = data, .seed = seed};
-    name_add(&w, data->name, strlen(data->name));
-    name_add(&w, backbone, strlen(backbone));
-    name_add(&w, mixed, strlen(mixed));
-    name_add(&w, rules, strlen(rules));
-    add(&w, "train");
-    add(&w, "--data");
-    add(&w, "%s", data->spec);
-    add(&w, "--model");
-    add(&w, "%s", backbone);
-    add(&w, "--mixer");
-    add(&w, "%s", mixed);
-    add(&w, "--recipe");
-    add(&w, "%s", rules);
-    add_settings(&w, r->settings);
-    add_settings(&w, c->settings);
-    add_settings(&w, p->form->settings);
-    if (p->form->published) add_settings(&w, experiment_published(mixed));
-    fraction_text(p, c, data, fraction);
-    if (*fraction) {
-        add(&w, "--train-fraction");
-        add(&w, "%s", fraction);
-        snprintf(number, sizeof number, "part=%s", fraction);
-        name_add(&w, number, strlen(number));
-    }
-    if (epochs) {
-        add(&w, "--epochs");
-        add(&w, "%ld", epochs);
-        snprintf(number, sizeof number, "epochs=%ld", epochs);
-        name_add(&w, number, strlen(number));
-    }
-    add(&w, "--seed");
-    add(&w, "%d", seed);
-    snprintf(run->name, sizeof run->name, "%s+seed=%d", run->setup, seed);
-    add(&w, "--out");
-    add(&w, "%s/runs/%s", p->options.out, run->name);
-    const int length =
-        snprintf(run->folder, sizeof run->folder, "%s/runs/%s", p->options.out, run->name);
-    if (p->options.experiment->picture != PICTURE_RECEPTIVE_FIELDS)
-        snprintf(run->taken, sizeof run->taken, "%s/taken/%s.json", p->options.out, run->name);
-    if (w.full || length < 0 || length >= (int)sizeof run->folder)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
-                    text_path(p->options.out));
-    return SSM2D_OK;
-}
-
-ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm2d_error *error)
-{
-    train_values values = {0};
-    char *words[PLAN_WORDS];
-    long threads;
-    int help;
-    memcpy(words, run->words, sizeof words);
-    ssm2d_status status =
-        command_parse(&command_train, run->count - 1, words + 1, &values, &threads, &help, error);
-    if (!status) status = train_values_settings(NULL, &values, settings, error);
-    if (!status) train_settings_close_data(settings); /* results are compared by their settings */
-    if (!status) status = train_options_check(&settings->options, error);
-    return status;
-}
-
-void plan_print_word(FILE *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-_=+.,:/@%";
-    if (*word && strspn(word, plain) == strlen(word)) {
-        fputs(word, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*word, out);
-    fputc('\'', out);
-}
-
-void plan_print_command(FILE *out, const planned_run *run, int resume, int threads)
-{
-    fputs("ssm2d", out);
-    if (resume) {
-        fputs(" train --resume ", out);
-        plan_print_word(out, run->folder);
-    }
-    for (int i = 0; i < run->count && !resume; i++) {
-        fputc(' ', out);
-        plan_print_word(out, run->words[i]);
-    }
-    if (threads) fprintf(out, " --threads %d", threads);
-    fputc('\n', out);
-}
-
-/* ---- all runs -------------------------------------------------------------------------------- */
 
 static const char *data_name(const plan *p, int row, int column)
 {
@@ -200,8 +25,12 @@ const data_choice *plan_data(const plan *p, int row, int column)
     return NULL;
 }
 
-/* Whether the cells of a row have runs if their data are given. */
-static int has_runs(const plan *p, int row) { return p->form->rows[row].mixer != NULL; }
+/* Whether a cell has runs if its data are given. */
+static int has_runs(const plan *p, int row, int column)
+{
+    const experiment_row *r = &p->form->rows[row];
+    return r->mixer && (!r->columns || column < r->columns);
+}
 
 static size_t cell_index(const plan *p, long seed, int row, int column)
 {
@@ -285,7 +114,7 @@ static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *erro
     for (int is_chosen = 1; is_chosen >= 0; is_chosen--)
         for (int r = 0; r < p->rows; r++)
             for (int c = 0; c < p->columns && !status; c++) {
-                if (!has_runs(p, r) || p->chosen[r] != is_chosen) continue;
+                if (!has_runs(p, r, c) || p->chosen[r] != is_chosen) continue;
                 status = find_choice(context, p, &search, data_name(p, r, c), is_chosen, error);
                 if (!status && is_chosen) found += plan_data(p, r, c)->name != NULL;
                 wanted += is_chosen;
@@ -325,11 +154,11 @@ static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
             for (int c = 0; c < p->columns; c++) {
                 int *cell = &p->cells[cell_index(p, seed, r, c)];
                 if (p->chosen[r] != is_chosen) continue;
-                const data_choice *data = has_runs(p, r) ? plan_data(p, r, c) : NULL;
+                const data_choice *data = has_runs(p, r, c) ? plan_data(p, r, c) : NULL;
                 *cell = -1;
                 if (!data || !data->name) continue;
-                status =
-                    write_run(p, &p->form->rows[r], &p->form->columns[c], data, seed, &run, error);
+                status = plan_write_run(p, &p->form->rows[r], &p->form->columns[c], data, seed,
+                                        &run, error);
                 if (!status && !seed) status = plan_settings(&run, &settings, error);
                 if (status) return status;
                 *cell = place_of(p, &run);
@@ -338,13 +167,44 @@ static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
     return status;
 }
 
+/* Refuses words of --set that no run has. */
+static ssm2d_status check_sets(const plan *p, ssm2d_error *error)
+{
+    char shown[96];
+    for (int i = 0; i < p->options.sets.count && p->count; i++) {
+        const char *word = p->options.sets.words[i];
+        if (!(p->used >> i & 1))
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "--set %s: no run of %s has this setting; ssm2d train --help=all and ssm2d "
+                        "models --keys list them",
+                        text_show(word, strlen(word), shown, sizeof shown),
+                        p->options.experiment->name);
+    }
+    return SSM2D_OK;
+}
+
+/* Refuses a scale that an experiment does not have, and names those that it has. */
+static ssm2d_status check_scale(const plan *p, ssm2d_error *error)
+{
+    const experiment *e = p->options.experiment;
+    char names[64] = "";
+    if (p->form->columns) return SSM2D_OK;
+    for (int i = 0; i < SCALES; i++)
+        if (e->forms[i].columns)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                     *names ? ", " : "", experiment_scale_name(i));
+    return fail(error, SSM2D_ERROR_ARGUMENT, "--scale %s: %s has no such scale, but %s",
+                experiment_scale_name((int)p->options.scale), e->name, names);
+}
+
 ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, plan *p,
                          ssm2d_error *error)
 {
     *p = (plan){.context = context,
                 .options = *options,
                 .form = &options->experiment->forms[options->scale]};
-    ssm2d_status status = choose_rows(p, error);
+    ssm2d_status status = check_scale(p, error);
+    if (!status) status = choose_rows(p, error);
     if (!status) status = find_data(context, p, error);
     if (status || !p->rows) return status;
     const size_t cells = cell_index(p, options->seeds, 0, 0);
@@ -353,6 +213,7 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
     if (!p->runs || !p->cells) return fail_memory(error, "%zu runs", cells);
     status = write_runs(p, 1, error);
     p->count = p->all;
+    if (!status) status = check_sets(p, error);
     return status ? status : write_runs(p, 0, error);
 }
 

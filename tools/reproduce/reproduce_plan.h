@@ -6,10 +6,12 @@
 #ifndef SSM2D_TOOLS_REPRODUCE_PLAN_H
 #define SSM2D_TOOLS_REPRODUCE_PLAN_H
 
+#include "published.h"
 #include "reproduce_data.h"
 #include "train/settings.h"
 
-enum { PLAN_NAME = 240, PLAN_SETUP = 216, PLAN_WORDS = 64, PLAN_TEXT = 4096, PLAN_PATH = 2048 };
+enum { PLAN_SETS = 64 }; /* words of --set, at most */
+enum { PLAN_NAME = 240, PLAN_SETUP = 216, PLAN_WORDS = 128, PLAN_TEXT = 4096, PLAN_PATH = 2048 };
 
 typedef struct planned_run {
     char name[PLAN_NAME];
@@ -33,7 +35,10 @@ typedef struct plan_options {
     const char *rows;         /* pattern of the labels of rows to run; NULL: all */
     const char *out;
     long seeds, epochs; /* epochs 0: the form's */
-    int placeholder;    /* show missing data as NAME:FOLDER */
+    published_variant variant;
+    double lr;       /* of every run; 0: the recipe's */
+    word_list sets;  /* KEY=VALUE for every run that has the setting */
+    int placeholder; /* show missing data as NAME:FOLDER */
 } plan_options;
 
 typedef struct plan {
@@ -48,7 +53,8 @@ typedef struct plan {
     planned_run *runs; /* [all]: those of chosen rows come first */
     int count;         /* of chosen rows */
     int all;
-    int *cells; /* [seeds][rows][columns]: the index of its run; -1: none */
+    uint64_t used; /* words of options.sets that a run has, as bits */
+    int *cells;    /* [seeds][rows][columns]: the index of its run; -1: none */
 } plan;
 
 /* Plans the runs. Fails if no column has data, naming what is missing. Data that have disappeared
@@ -57,6 +63,11 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
                          ssm2d_error *error);
 void plan_destroy(plan *p);
 
+/* Plans the run of a cell with one seed; with those settings of --set that it has, which are marked
+ * in p->used: mixer.n_ssm, for example, is nothing that a model without a mixer has. */
+ssm2d_status plan_write_run(plan *p, const experiment_row *r, const experiment_column *c,
+                            const data_choice *data, int seed, planned_run *run,
+                            ssm2d_error *error);
 /* The run of a cell, or NULL. */
 const planned_run *plan_cell(const plan *p, int seed, int row, int column);
 /* The data of a cell. */

@@ -75,11 +75,13 @@ static double time_ratio(const row_summary *plain, const row_summary *row, int c
     return ratio.mean;
 }
 
-static double mean_delta(const row_summary *row, int columns)
+static double mean_delta(const plan *p, const row_summary *row)
 {
     spread delta = spread_none();
-    for (int c = 0; c + 1 < columns; c += 2)
-        spread_add(&delta, row->cells[c + 1].mean - row->cells[c].mean);
+    for (int c = 0; c < p->columns; c++) {
+        const int with = p->form->columns[c].with;
+        if (with) spread_add(&delta, row->cells[c].mean - row->cells[with - 1].mean);
+    }
     return delta.mean;
 }
 
@@ -97,7 +99,7 @@ static void sum_up(table *t)
         }
         if (p->form->rows[r].plain) plain = row;
         if (plain && p->options.scale != SCALE_TINY) row->time = time_ratio(plain, row, p->columns);
-        if (p->options.experiment->pairs) row->delta = mean_delta(row, p->columns);
+        if (p->options.experiment->deltas) row->delta = mean_delta(p, row);
     }
 }
 

@@ -51,7 +51,12 @@ static void put_cell(FILE *out, const table *t, int r, int c)
     put_number(out, cell->parameters > 0 ? cell->parameters : NAN, ",");
     put_text(out, row->paper_parameters);
     put_number(out, s->delta, ",");
-    fprintf(out, "%s\n", row->paper_delta ? row->paper_delta : "");
+    fprintf(out, "%s,", row->paper_delta ? row->paper_delta : "");
+    put_text(out, p->form->published ? published_variant_name((int)p->options.variant) : "");
+    put_number(out, p->options.lr > 0 ? p->options.lr : NAN, ",\"");
+    for (int i = 0; i < p->options.sets.count; i++)
+        fprintf(out, "%s%s", i ? " " : "", p->options.sets.words[i]);
+    fputs("\"\n", out);
 }
 
 ssm2d_status table_write_csv(const table *t, const char *path, ssm2d_error *error)
@@ -60,10 +65,10 @@ ssm2d_status table_write_csv(const table *t, const char *path, ssm2d_error *erro
     atomic_file file;
     const ssm2d_status status = atomic_open(p->context, path, &file, error);
     if (status) return status;
-    fputs(
-        "experiment,scale,row,column,data,n,failed,mean,std,best_mean,best_std,paper,"
-        "images_per_s,train_time,paper_train_time,parameters,paper_parameters,delta,paper_delta\n",
-        file.stream);
+    fputs("experiment,scale,row,column,data,n,failed,mean,std,best_mean,best_std,paper,"
+          "images_per_s,train_time,paper_train_time,parameters,paper_parameters,delta,paper_delta,"
+          "variant,lr,set\n",
+          file.stream);
     for (int r = 0; r < p->rows; r++)
         for (int c = 0; c < p->columns && t->rows[r].is_shown; c++) put_cell(file.stream, t, r, c);
     return atomic_commit(&file, error);
@@ -167,6 +172,22 @@ static int add_data(cJSON *list, const data_choice *d)
     return add_or_delete(list, o, good);
 }
 
+/* What the options change; the settings of a cell are complete anyway. */
+static int add_variant(cJSON *root, const plan *p)
+{
+    const plan_options *o = &p->options;
+    const int is_published = p->form->published;
+    cJSON *sets = NULL;
+    int good =
+        add_text(root, "variant", is_published ? published_variant_name((int)o->variant) : NULL)
+        && add_text(root, "variant_note", is_published ? published_variant_note(o->variant) : NULL)
+        && add_number(root, "lr", o->lr > 0 ? o->lr : NAN)
+        && (sets = cJSON_AddArrayToObject(root, "set"));
+    for (int i = 0; i < o->sets.count && good; i++)
+        good = json_add(sets, NULL, cJSON_CreateString(o->sets.words[i]));
+    return good;
+}
+
 ssm2d_status table_write_json(const table *t, const char *path, ssm2d_error *error)
 {
     const plan *p = t->plan;
@@ -175,6 +196,7 @@ ssm2d_status table_write_json(const table *t, const char *path, ssm2d_error *err
     int good = root && add_text(root, "experiment", e->name) && add_text(root, "title", e->title)
                && add_text(root, "scale", experiment_scale_name((int)p->options.scale))
                && add_text(root, "differs", p->form->differs) && add_text(root, "note", e->note)
+               && add_variant(root, p)
                && cJSON_AddNumberToObject(root, "seeds", (double)p->options.seeds)
                && cJSON_AddNumberToObject(root, "runs", t->runs)
                && cJSON_AddNumberToObject(root, "done", t->done)

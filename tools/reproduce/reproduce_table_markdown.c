@@ -17,6 +17,11 @@ static int has_paper_data(const plan *p)
     return 1;
 }
 
+static int is_changed(const plan *p)
+{
+    return p->options.epochs || p->options.lr > 0 || p->options.sets.count;
+}
+
 void table_print_notes(FILE *out, const plan *p)
 {
     const experiment *e = p->options.experiment;
@@ -24,15 +29,28 @@ void table_print_notes(FILE *out, const plan *p)
         fprintf(out, "Scale %s%s: %s.\n\n", experiment_scale_name((int)p->options.scale),
                 e->ours ? "" : ", smaller than in the paper", p->form->differs);
     else if (p->rows)
-        fprintf(out,
-                has_paper_data(p) && !p->options.epochs
-                    ? "Scale full, the paper's setting: models, data, recipe and epochs, except "
-                      "for the notes below.\n\n"
-                    : "Scale full: the paper's models and recipe, but other data or epochs; see "
-                      "below.\n\n");
+        fprintf(
+            out,
+            has_paper_data(p) && !is_changed(p)
+                ? "Scale full, the paper's setting: models, data, recipe and epochs, except "
+                  "for the notes below.\n\n"
+                : "Scale full: the paper's models and recipe, but other data, epochs or settings; "
+                  "see below.\n\n");
     if (p->options.epochs)
         fprintf(out, "All runs have %ld epoch%s (--epochs), not those of the scale.\n\n",
                 p->options.epochs, p->options.epochs == 1 ? "" : "s");
+    if (p->options.lr > 0)
+        fprintf(out, "All runs have the learning rate %.10g (--lr).\n\n", p->options.lr);
+    if (p->options.sets.count) {
+        fprintf(out, "Runs that have these settings have them by --set:");
+        for (int i = 0; i < p->options.sets.count; i++) {
+            fprintf(out, "%s `", i ? "," : "");
+            text_print(out, p->options.sets.words[i]);
+            fprintf(out, "`");
+        }
+        fprintf(out, ".\n\n");
+    }
+    if (p->form->published) fprintf(out, "%s\n\n", published_variant_note(p->options.variant));
     if (p->options.rows) {
         fprintf(out, "Only the rows that match `");
         text_print(out, p->options.rows);
@@ -128,7 +146,7 @@ static void print_head(FILE *out, const table *t, const paper_columns *paper)
         if (has_best) width += print_heading(out, "best epoch", 0);
         if (paper->cells[c]) width += print_heading(out, "paper", 0);
     }
-    if (e->pairs) width += print_heading(out, "delta", paper->delta);
+    if (e->deltas) width += print_heading(out, "delta", paper->delta);
     if (table_has_times(p)) width += print_heading(out, "train time", paper->time);
     if (e->parameters) width += print_heading(out, "parameters", paper->parameters);
     fprintf(out, "\n|");
@@ -169,7 +187,7 @@ static void print_row(FILE *out, const table *t, const paper_columns *paper, int
             print_number(out, cell->n ? cell->best : NAN, 2, "");
         print_paper(out, paper->cells[c], about->paper[c]);
     }
-    if (e->pairs) {
+    if (e->deltas) {
         print_delta(out, row->delta);
         print_paper(out, paper->delta, about->paper_delta);
     }
