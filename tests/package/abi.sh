@@ -33,7 +33,7 @@ for name in ssm2d ssm2d_model; do
         failed=$((failed + 1))
         continue
     fi
-    # Both folders of headers, or abidiff takes the public structs for private ones and ignores them.
+    # Both header folders, or abidiff takes the public structs for private ones and ignores them.
     code=0
     abidiff --headers-dir1 "$top/include" --headers-dir2 "$top/include" --no-added-syms \
         "$baseline" "$library" || code=$?

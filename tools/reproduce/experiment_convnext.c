@@ -51,10 +51,8 @@ const experiment experiment_convnext = {
     .parameters = 1,
     .forms = {
         [SCALE_FULL] = {.recipe = "small", .columns = full_columns, .rows = full_rows},
-        [SCALE_MEDIUM] = {.differs = MEDIUM_DIFFERS,
-                          MEDIUM_FORM,
-                          .columns = full_columns,
-                          .rows = full_rows},
+        [SCALE_MEDIUM] =
+            {.differs = MEDIUM_DIFFERS, MEDIUM_FORM, .columns = full_columns, .rows = full_rows},
         [SCALE_SMALL] = {.differs =
                              "convnext-mini, at most 10,000 training images of 32 x 32, 15 epochs "
                              "with flips and crops as the only augmentation",
