@@ -270,21 +270,35 @@ static void test_radius_of_centre_patch_is_zero(void **state)
     example_free(&e);
 }
 
-/* The centre token of a ConvNeXt whose map has odd sides: 28 pixels are 14, 7 and 3 tokens. */
-static void test_centre_token_of_odd_maps(void **state)
+/* boxes: number of blocks, first row and column, sides; ends with sides of 0 */
+static void check_centres(const char *name, const char *settings, const int boxes[][3])
 {
-    (void)state;
-    static const int boxes[][3] = {{1, 14, 2}, {2, 14, 2}, {3, 12, 4}, {5, 8, 8}, {0, 8, 8}};
-    example e = example_of("convnext-mini", "image=28 mixer=conv");
-    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++) {
+    example e = example_of(name, settings);
+    for (int i = 0; boxes[i][2]; i++) {
         receptive_field *r;
         good(receptive_field_create(context, &e.config, e.w, e.params, boxes[i][0], &r, &error));
         const pixel_box box = receptive_field_centre(r);
-        assert_true(box.row == boxes[i][1] && box.col == boxes[i][1]);
-        assert_true(box.rows == boxes[i][2] && box.cols == boxes[i][2]);
+        assert_int_equal(box.row, boxes[i][1]);
+        assert_int_equal(box.col, boxes[i][1]);
+        assert_int_equal(box.rows, boxes[i][2]);
+        assert_int_equal(box.cols, boxes[i][2]);
         receptive_field_destroy(r);
     }
     example_free(&e);
+}
+
+/* 28 pixels are 14, 7 and 3 tokens of a ConvNeXt, and 14, 7 and 4 of a Swin, which pads. */
+static void test_centre_token_of_odd_maps(void **state)
+{
+    (void)state;
+    static const int convnext[][3] = {{1, 14, 2}, {2, 14, 2}, {3, 12, 4},
+                                      {5, 8, 8},  {0, 8, 8},  {0}};
+    static const int swin[][3] = {{1, 14, 2}, {3, 12, 4}, {0, 16, 8}, {0}};
+    /* 12 pixels are 6, 3 and 2 tokens; the last token has only pixels 8 to 11. */
+    static const int edge[][3] = {{0, 8, 4}, {0}};
+    check_centres("convnext-mini", "image=28 mixer=conv", convnext);
+    check_centres("swin-mini", "image=28 mixer=none", swin);
+    check_centres("swin-mini", "image=12 mixer=none", edge);
 }
 
 static void test_bad_requests_are_refused(void **state)

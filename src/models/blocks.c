@@ -144,6 +144,14 @@ void stage_list_fill(ssm2d_list *list, int stages, int max)
         list->at[list->count] = 2 * list->at[list->count - 1];
 }
 
+int stage_token_side(const ssm2d_list *depth, int patch, int blocks)
+{
+    int stage = 0;
+    for (int left = blocks; stage + 1 < depth->count && left > depth->at[stage]; stage++)
+        left -= depth->at[stage];
+    return patch << stage;
+}
+
 int patch_side(int given, int small, int rows, int cols)
 {
     return given ? given : rows >= 64 && cols >= 64 ? 2 * small : small;

@@ -167,14 +167,9 @@ static tensor *tokens(graph *g, const model_config *c, tensor *images, int block
     return body(&b, images, blocks);
 }
 
-/* Maps of odd sides are halved to less than half. */
 static int token_side(const model_config *c, int blocks)
 {
-    const convnext_config *v = own_of(c);
-    int stage = 0;
-    for (int left = blocks; stage + 1 < v->depth.count && left > v->depth.at[stage]; stage++)
-        left -= v->depth.at[stage];
-    return v->patch << stage;
+    return stage_token_side(&own_of(c)->depth, own_of(c)->patch, blocks);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */

@@ -152,7 +152,10 @@ pixel_box receptive_field_centre(const receptive_field *r)
     const int side = family->token_side ? family->token_side(&r->config, r->blocks) : 0;
     const int down = side ? side : r->config.image[0] / rows,
               across = side ? side : r->config.image[1] / cols;
-    return (pixel_box){rows / 2 * down, cols / 2 * across, down, across};
+    const int row = rows / 2 * down, col = cols / 2 * across;
+    /* The last token of a padded map reaches over the edge of the image. */
+    return (pixel_box){row, col, min_int(down, r->config.image[0] - row),
+                       min_int(across, r->config.image[1] - col)};
 }
 
 int receptive_field_radius(const receptive_field *r, double share)

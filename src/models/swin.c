@@ -77,20 +77,12 @@ static int fits(const model_config *c, int rows, int cols)
     return patches_fit(patch_side(own_of(c)->patch, SMALL_PATCH, rows, cols), rows, cols);
 }
 
-/* One entry stands for all stages, doubled from each to the next. */
-static void double_up(ssm2d_list *list, int stages, int max)
-{
-    if (list->count != 1) return;
-    for (; list->count < stages && list->at[list->count - 1] <= max / 2; list->count++)
-        list->at[list->count] = 2 * list->at[list->count - 1];
-}
-
 static void fill(model_config *c)
 {
     swin_config *v = swin_of(c);
     v->patch = patch_side(v->patch, SMALL_PATCH, c->image[0], c->image[1]);
-    double_up(&v->dim, v->depth.count, 16384);
-    double_up(&v->heads, v->depth.count, 1024);
+    stage_list_fill(&v->dim, v->depth.count, 16384);
+    stage_list_fill(&v->heads, v->depth.count, 1024);
 }
 
 static ssm2d_status check_stages(const swin_config *v, ssm2d_error *error)
@@ -211,12 +203,7 @@ static tensor *downsample(swin_builder *s, tensor *x)
     return dense(&s->b, x, s->v->dim.at[s->stage], 0, "reduction");
 }
 
-static int depth(const model_config *c)
-{
-    int blocks = 0;
-    for (int i = 0; i < own_of(c)->depth.count; i++) blocks += own_of(c)->depth.at[i];
-    return blocks;
-}
+static int depth(const model_config *c) { return stage_list_sum(&own_of(c)->depth); }
 
 static swin_builder builder_of(graph *g, const model_config *c)
 {
@@ -267,6 +254,11 @@ static tensor *tokens(graph *g, const model_config *c, tensor *images, int block
     return body(&s, images, blocks);
 }
 
+static int token_side(const model_config *c, int blocks)
+{
+    return stage_token_side(&own_of(c)->depth, own_of(c)->patch, blocks);
+}
+
 /* ---- names in files -------------------------------------------------------------------------- */
 
 static int ends_with(const char *text, const char *end)
@@ -312,15 +304,10 @@ static const mixer_preset tiny_mixers[] = {
     {"ema", "d_state=16"},
     {0}};
 
-#define STAGES(...)                                                                                \
-    {                                                                                              \
-        sizeof((int[]){__VA_ARGS__}) / sizeof(int), { __VA_ARGS__ }                                \
-    }
-
 static const swin_config swin_mini = {.patch = 2,
-                                      .dim = STAGES(48, 96, 192),
-                                      .depth = STAGES(2, 2, 2),
-                                      .heads = STAGES(3, 6, 12),
+                                      .dim = STAGE_LIST(48, 96, 192),
+                                      .depth = STAGE_LIST(2, 2, 2),
+                                      .heads = STAGE_LIST(3, 6, 12),
                                       .mlp_ratio = 2,
                                       .window = 4,
                                       .qkv_bias = 1,
@@ -329,9 +316,9 @@ static const swin_config swin_mini = {.patch = 2,
                                       .relative_bias = 1,
                                       .patch_norm = 1};
 static const swin_config swin_small = {.patch = 0,
-                                       .dim = STAGES(96, 192, 384),
-                                       .depth = STAGES(2, 6, 4),
-                                       .heads = STAGES(3, 6, 12),
+                                       .dim = STAGE_LIST(96, 192, 384),
+                                       .depth = STAGE_LIST(2, 6, 4),
+                                       .heads = STAGE_LIST(3, 6, 12),
                                        .mlp_ratio = 2,
                                        .window = 4,
                                        .qkv_bias = 1,
@@ -340,9 +327,9 @@ static const swin_config swin_small = {.patch = 0,
                                        .relative_bias = 1,
                                        .patch_norm = 1};
 static const swin_config swin_tiny = {.patch = 4,
-                                      .dim = STAGES(96, 192, 384, 768),
-                                      .depth = STAGES(2, 2, 6, 2),
-                                      .heads = STAGES(3, 6, 12, 24),
+                                      .dim = STAGE_LIST(96, 192, 384, 768),
+                                      .depth = STAGE_LIST(2, 2, 6, 2),
+                                      .heads = STAGE_LIST(3, 6, 12, 24),
                                       .mlp_ratio = 4,
                                       .window = 7,
                                       .qkv_bias = 1,
@@ -371,4 +358,5 @@ const model_family family_swin = {.name = "swin",
                                   .build = build,
                                   .depth = depth,
                                   .tokens = tokens,
+                                  .token_side = token_side,
                                   .rename = rename_array};
