@@ -1,6 +1,6 @@
 #!/bin/sh
-# bench_model.sh SSM2D - `ssm2d bench train` and `bench infer` measure a small model and print what
-# they promise; nothing is timed here.
+# bench_model.sh SSM2D - the parts train, infer, linear and conv of `ssm2d bench` measure small cases
+# and print what they promise; nothing is timed here.
 set -eu
 ssm2d=$1
 small="--quick --model vit-mini --image 8 --batch 2 --threads 2 --set depth=2 --set dim=16"
@@ -55,7 +55,7 @@ usage train --mixer none --directions 2 | grep -q 'directions'
 usage train --set depht=2 | grep -q 'did you mean "depth"'
 usage train --set depth | grep -q 'key=value'
 usage infer --rows 3 | grep -q 'unknown option --rows'
-usage --json | grep -q 'layer, linear, train, infer'
+usage --json | grep -q 'layer, conv, linear, train, infer'
 "$ssm2d" bench --help | grep -q '  infer '
 
 # The products of Linear layers: a shape of one's own, and those of a model.
@@ -67,3 +67,12 @@ done
 "$ssm2d" bench linear --quick --model vit-mini --batch 1 | grep -q '^65 x 288 x 96 .* vit-mini$'
 usage linear --rows 3 | grep -q 'needs all of --rows, --out and --in'
 usage linear --rows 3 --out 3 --in 3 --batch 2 | grep -q 'leave out --model'
+
+# The depthwise convolution beside oneDNN's.
+json=$("$ssm2d" bench conv --quick --json --threads 2)
+for key in batch channels forward_ms onednn_forward_ms forward_ratio input_gradient_ratio \
+    train_ratio; do
+    echo "$json" | grep -q "\"$key\":[0-9]" || { echo "bench conv: no $key"; exit 1; }
+done
+echo "$json" | grep -q '"model":"convnext-small"'
+usage conv --algo fast | grep -q 'direct'

@@ -57,7 +57,7 @@ offers() { [ "$2" = "$3" ] || complain "$1 offers '$3' instead of '$2'"; }
 complete -p ssm2d | grep -q -- '-F _ssm2d ssm2d' || complain "bash: nothing completes ssm2d"
 offers bash "predict" "$(reply ssm2d pre)"
 offers bash "--help --version" "$(reply ssm2d --)"
-offers bash "layer linear train infer data scale guard" "$(reply ssm2d bench '')"
+offers bash "layer conv linear train infer data scale guard" "$(reply ssm2d bench '')"
 offers bash "get check show augment" "$(reply ssm2d data '')"
 offers bash "--algo" "$(reply ssm2d layer --alg)"
 offers bash "--algo" "$(reply ssm2d bench layer --alg)"
