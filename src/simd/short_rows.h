@@ -47,7 +47,7 @@ INLINE void short_rows_block(const int edges, const int C, real *out, ptrdiff_t 
     {NULL, NULL, NULL, NULL, short_rows_##edges##_4, short_rows_##edges##_5, \
      short_rows_##edges##_6, short_rows_##edges##_7, short_rows_##edges##_8}
 
-/* Without fused multiply-adds it would not be faster than tiles. */
+/* It pays only with fused multiply-adds and at least sixteen vector registers. */
 #if FUSED && !defined(REAL_IS_DOUBLE)
 SHORT_ROWS_OF(0) SHORT_ROWS_OF(1) SHORT_ROWS_OF(2) SHORT_ROWS_OF(3)
 #define SHORT_ROWS_TABLE \

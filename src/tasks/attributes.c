@@ -81,8 +81,7 @@ static int table_to_json(const task_detail *d, const char *const *names, cJSON *
 
 /* ---- predictions ----------------------------------------------------------------------------- */
 
-/* Number of attributes to print: `top`, or by default all with a probability of at least one
- * half. */
+/* Number of attributes to print: `top`, or by default those with a probability above one half. */
 static int shown(const task_prediction *p)
 {
     int count = 0;
