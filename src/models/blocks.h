@@ -61,9 +61,8 @@ tensor *mix_at(builder *b, tensor *x, mixer_place place);
     }
 int stage_list_sum(const ssm2d_list *list);
 void stage_list_fill(ssm2d_list *list, int stages, int max);
-/* The side in pixels of a token after the first `blocks` blocks, when each stage halves the map. An
- * odd map is halved to less than half or padded, so that the image's side divided by the map's would
- * not be it. */
+/* The side in pixels of a token after the first `blocks` blocks, when each stage halves the map.
+ * The image's side divided by the map's is something else where an odd map was cut or padded. */
 int stage_token_side(const ssm2d_list *depth, int patch, int blocks);
 
 /* The side of a patch: `given`, or where that is 0 `small`, twice as much from 64 pixels on, so

@@ -1,6 +1,6 @@
 #!/bin/sh
-# bench_model.sh SSM2D - the parts train, infer, linear and conv of `ssm2d bench` measure small cases
-# and print what they promise; nothing is timed here.
+# bench_model.sh SSM2D - the parts train, infer, linear and conv of `ssm2d bench` measure small
+# cases and print what they promise; nothing is timed here.
 set -eu
 ssm2d=$1
 small="--quick --model vit-mini --image 8 --batch 2 --threads 2 --set depth=2 --set dim=16"
