@@ -19,14 +19,14 @@ say "3. Some test images, classified; the names of the files tell the true class
 "$build/examples/save_images" fashion-mnist "$out/images" 6 > "$out/images.txt"
 xargs "$ssm2d" predict "$out/run" < "$out/images.txt"
 
-say "4. The paper's Figure 2: kernels of the same parameters before and after the relaxation."
-"$ssm2d" kernels --figure2 --seed 1 -o "$out/figure2.png"
+say "4. The paper's Figure 3: kernels of the same parameters before and after the relaxation."
+"$ssm2d" kernels --figure3 --seed 1 -o "$out/figure3.png"
 
 say "5. A picture, drawn by a program, and filtered by a layer row by row while it is read."
 "$build/examples/make_picture" "$out/picture.png"
 "$ssm2d" filter "$out/picture.png" -o "$out/filtered.png"
 
 say "Done. Look at:"
-for file in run/curves.svg kernels.png figure2.png picture.png filtered.png; do
+for file in run/curves.svg kernels.png figure3.png picture.png filtered.png; do
     printf '   %s/%s\n' "$out" "$file"
 done
