@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -19,6 +20,18 @@ static void find_openmp(void)
 {
     *(void **)&set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
     *(void **)&get_threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+}
+
+/* Some of oneDNN's code moves the stack pointer into a small block of the heap. The frame of a
+ * signal handler would overwrite what lies below that block, so handlers wait for the end of the
+ * product, but for those of errors in the program. */
+static void block_signals(sigset_t *before)
+{
+    static const int errors[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    sigset_t others;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) sigdelset(&others, errors[i]);
+    pthread_sigmask(SIG_BLOCK, &others, before);
 }
 
 int onednn_sgemm(const sgemm_args *p)
@@ -39,7 +52,10 @@ int onednn_sgemm(const sgemm_args *p)
                                     .ldc = (dnnl_dim_t)p->c_row};
     const int before = set_threads && get_threads ? get_threads() : 1;
     if (before != 1) set_threads(1);
+    sigset_t mask;
+    block_signals(&mask);
     const int done = onednn_guarded_sgemm(&product);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     if (before != 1) set_threads(before);
     return done;
 }

@@ -1,6 +1,6 @@
 /* Linear in training with the matrix products of another library: they are those of our own,
- * whatever the number of threads, to the bit; and a library that is out of memory is noticed, while
- * planning or after a run. */
+ * whatever the number of threads, to the bit; a library that is out of memory is noticed, while
+ * planning or after a run; and signals during a product do no harm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,9 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/time.h>
 
 static ssm2d_error error;
 
@@ -226,12 +228,57 @@ static void test_openmp_thread_count_is_restored(void **state)
     if (get) assert_int_equal(get(), 3);
 }
 
+static const char *frame;                              /* of the function that computes */
+static volatile sig_atomic_t alarms, alarms_elsewhere; /* elsewhere: not on the thread's stack */
+
+static void on_alarm(int number)
+{
+    (void)number;
+    const char *here = __builtin_frame_address(0);
+    alarms = alarms + 1;
+    if (here > frame || frame - here > 1 << 20) alarms_elsewhere = alarms_elsewhere + 1;
+}
+
+/* oneDNN's code moves the stack pointer into the heap. A handler that ran there would overwrite the
+ * heap, so none may run before the product is done. */
+static void test_signals_do_not_reach_products(void **state)
+{
+    (void)state;
+    enum { SIDE = 200 };
+    float *a = calloc(3 * SIDE * SIDE, sizeof *a);
+    sgemm_args args = {
+        .m = SIDE, .n = SIDE, .k = SIDE, .a_row = SIDE, .b_row = SIDE, .c_row = SIDE};
+    args.a = a;
+    args.b = a + SIDE * SIDE;
+    args.c = a + 2 * SIDE * SIDE;
+    frame = __builtin_frame_address(0);
+    struct sigaction before, action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+    sigset_t mask_before, mask_after;
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask_before);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    for (int i = 0; i < 4000 && (i < 400 || alarms < 100); i++) {
+        args.a_transposed = i & 1;
+        args.b_transposed = i >> 1 & 1;
+        assert_true(onednn_sgemm(&args));
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
+    assert_true(alarms > 0);
+    assert_int_equal(alarms_elsewhere, 0);
+    assert_int_equal(sigismember(&mask_after, SIGALRM), sigismember(&mask_before, SIGALRM));
+    free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_products_agree_with_our_own),
                                        cmocka_unit_test(test_run_reports_out_of_memory),
                                        cmocka_unit_test(test_planning_reports_out_of_memory),
-                                       cmocka_unit_test(test_openmp_thread_count_is_restored)};
+                                       cmocka_unit_test(test_openmp_thread_count_is_restored),
+                                       cmocka_unit_test(test_signals_do_not_reach_products)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
