@@ -40,7 +40,7 @@ build: deps
 
 demo: deps
 	cmake --preset release -DSSM2D_TOOL=ON -DSSM2D_TESTS=OFF
-	cmake --build --preset release --target ssm2d_tool make_picture save_images
+	cmake --build --preset release
 	@examples/demo.sh build/release demo
 
 # PYTHON=1 also installs the packages for the tests of the Python package; without it these tests

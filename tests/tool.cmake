@@ -85,3 +85,10 @@ target_include_directories(test_guard_file
 target_link_libraries(test_guard_file PRIVATE ssm2d_io ssm2d_objects test_frame)
 add_test(NAME tool_guard_file COMMAND test_guard_file)
 set_tests_properties(tool_guard_file PROPERTIES LABELS tool TIMEOUT 600)
+
+add_executable(test_stop_signals tool/test_stop_signals.c
+  ${PROJECT_SOURCE_DIR}/tools/stop_signals.c)
+target_include_directories(test_stop_signals PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(test_stop_signals PRIVATE ssm2d_objects test_frame)
+add_test(NAME tool_stop_signals COMMAND test_stop_signals)
+set_tests_properties(tool_stop_signals PROPERTIES LABELS tool TIMEOUT 600)

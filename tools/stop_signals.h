@@ -4,10 +4,11 @@
 
 #include "ssm2d.h"
 
-/* From now on the first SIGINT, SIGTERM, SIGHUP or SIGUSR1 requests a stop; a second one ends the
- * program at once. SIGUSR1 is for jobs of mpirun, which forwards it without killing the processes
- * afterwards. Signals that were ignored at the start stay ignored: SIGHUP under nohup, SIGINT of
- * background jobs. SIGPIPE is ignored, so that a closed pipe fails the write instead. */
+/* From now on the first SIGINT, SIGTERM, SIGHUP or SIGUSR1 requests a stop; another one, a second
+ * or more later, ends the program at once. SIGUSR1 is for jobs of mpirun, which forwards it without
+ * killing the processes afterwards. Signals that were ignored at the start stay ignored: SIGHUP
+ * under nohup, SIGINT of background jobs. SIGPIPE is ignored, so that a closed pipe fails the write
+ * instead. */
 void stop_signals_catch(void);
 /* Whether a stop was requested; a hook of training, which ignores user. */
 int stop_requested(void *user);

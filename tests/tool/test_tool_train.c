@@ -320,6 +320,8 @@ static void test_signal_stops_with_a_checkpoint(void **state)
              wait++)
             usleep(1000);
         kill(child, signals[i]);
+        usleep(1000);
+        kill(child, signals[i]); /* as timeout(1) does: the same request */
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status));
         char line[512] = "";
