@@ -91,19 +91,22 @@ static void test_convnext_has_settings_of_2024(void **state)
     assert_says(tool.out, "--model convnext-small --mixer s4nd");
 }
 
-/* A run that several tables have goes by one name, so that it is trained once. */
+/* A run that several tables or variants have goes by one name, so that it is trained once; and a
+ * name means one run. */
 static void test_tables_share_equal_runs(void **state)
 {
     (void)state;
-    shell("for s in full medium small tiny; do for t in table1 table2 table3 table4 table5 "
-          "training-size "
-          "receptive-field ablations convnext; do $SSM2D reproduce $t --scale $s --seeds 1 --out D "
-          "--dry-run 2> /dev/null; done | sed -n 's/^# ssm2d train/ssm2d train/; /^ssm2d train/p' "
-          "| while read "
-          "-r line; do "
-          "printf '%s ' $(printf '%s\n' ${line%% --out *} | sort); echo \"${line##* --out }\"; "
-          "done | sort -u | sed 's/ [^ ]*$//' | uniq -d; done");
+    shell("cd $FOLDER && for s in full medium small tiny; do for v in code text count library; do "
+          "for t in table1 table2 table3 table4 table5 training-size receptive-field ablations "
+          "convnext; do $SSM2D reproduce $t --scale $s --variant $v --seeds 1 --out D --dry-run "
+          "2> /dev/null; done; done; done > plans");
+    shell("cd $FOLDER && sed -n 's/^# ssm2d train/ssm2d train/; /^ssm2d train/p' plans | sort -u | "
+          "while read -r line; do printf '%s ' $(printf '%s\n' ${line%% --out *} | sort); "
+          "echo \"${line##* --out }\"; done | sort -u > runs && test $(wc -l < runs) -gt 500");
+    shell("cd $FOLDER && sed 's/ [^ ]*$//' runs | uniq -d");
     if (*tool.out) fail_msg("these settings have two names: %s", tool.out);
+    shell("cd $FOLDER && sed 's/.* //' runs | sort | uniq -d");
+    if (*tool.out) fail_msg("these names have two settings: %s", tool.out);
 }
 
 /* Runs whose data are missing are comments, not commands. */
@@ -132,6 +135,51 @@ static void test_rows_selects_by_label_or_pattern(void **state)
     assert_int_equal(count_of(tool.out, "--mixer s4nd"), 2 * 3);
 }
 
+/* Columns are chosen in the same way, also by the data of their cells. */
+static void test_columns_selects_by_label_or_data(void **state)
+{
+    static const struct {
+        const char *options;
+        int runs;
+    } cases[] = {{"table1 --columns C100", 14},
+                 {"table1 --columns cifar100", 14},
+                 {"table1 --columns 'tiny*' --rows 'ViT*'", 4},
+                 {"convnext --columns cifar100", 5},
+                 {"table5 --columns cifar100", 6},
+                 {"table5 --scale small --columns 'w/o PE'", 15},
+                 {"table5 --scale small --columns '*PE' --rows 'Swin*'", 10},
+                 {"table5 --scale small --columns neither", 10},
+                 {"table3 --columns lra-image", 3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char script[256];
+        snprintf(script, sizeof script, "$SSM2D reproduce %s --seeds 1 --out D --dry-run",
+                 cases[i].options);
+        shell(script);
+        assert_int_equal(count_of(tool.out, "ssm2d train"), cases[i].runs);
+    }
+    TOOL("reproduce", "table1", "--out", "DIR", "--columns", "C1000", "--dry-run");
+    assert_refused(1, "reproduce", "--columns C1000: no cell of table1 that would be run");
+    TOOL("reproduce", "table1", "--out", "DIR", "--columns", "C1000", "--dry-run");
+    assert_refused(1, "reproduce", "labels are C100, T-IN; data are cifar100, tiny-imagenet");
+    /* the table has no others, unless they have results */
+    shell("$SSM2D " TABLE5 "--seeds 1 --epochs 1 --rows Baseline --columns 'w/o PE' --out "
+          "$FOLDER/o");
+    assert_says(tool.out, "1 of 1 runs are done");
+    assert_says(tool.out, "| model | w/o PE | best epoch | paper | delta |\n");
+    assert_says(tool.out, "Only the columns that match `w/o PE` are run");
+    shell("test $(wc -l < $FOLDER/o/table5.csv) = 2 && ! grep -q 'with PE' $FOLDER/o/table5.json");
+    shell("$SSM2D " TABLE5 "--seeds 1 --epochs 1 --rows +EMA --columns 'with PE' --out "
+          "$FOLDER/o");
+    assert_says(tool.out, "| model | with PE | best epoch | paper | w/o PE | best epoch | paper |");
+    assert_says(tool.out, "2 of 4 runs are done");
+    /* data of columns that are not run may be missing */
+    shell("$SSM2D reproduce table1 --scale small --columns C100 --tables-only --data "
+          "cifar100=idx:$FOLDER/data --out $FOLDER/s");
+    assert_null(strstr(tool.out, "tiny-imagenet are not given"));
+    assert_null(strstr(tool.out, "| T-IN"));
+}
+
 static void test_wrong_options_are_refused(void **state)
 {
     (void)state;
@@ -150,6 +198,8 @@ static void test_wrong_options_are_refused(void **state)
                    "--seeds: lattice-paths, Figure 2: lattice paths, trains nothing");
     TOOL("reproduce", "kernels", "--out", "DIR", "--data", "cifar10=nowhere");
     assert_refused(2, "reproduce", "--data: kernels, Figure 3");
+    TOOL("reproduce", "kernels", "--out", "DIR", "--columns", "C100");
+    assert_refused(2, "reproduce", "--columns: kernels, Figure 3");
     TOOL("reproduce", "table1", "--out", "DIR", "--plan", "--dry-run");
     assert_refused(2, "reproduce", "cannot be combined");
     TOOL("reproduce", "table1", "--out", "DIR", "--no-wait", "--dry-run");
@@ -353,6 +403,8 @@ int main(void)
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(test_tables_share_equal_runs, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_rows_selects_by_label_or_pattern, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_columns_selects_by_label_or_data, setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(test_wrong_options_are_refused, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_table_has_means_beside_the_paper, setup,

@@ -62,28 +62,74 @@ static int fit(const char *pattern, const char *label)
     return strpbrk(wanted, "*?[") ? !fnmatch(wanted, is, 0) : strstr(is, wanted) != NULL;
 }
 
-/* Chooses the rows that match best: with "ViT" the row of this label, but not "ViT w/ EMA". */
-static ssm2d_status choose_rows(plan *p, ssm2d_error *error)
+/* How well a cell matches the pattern of columns: by the column's label, or its data's name. */
+static int column_fit(const plan *p, int row, int column)
 {
-    int best = 0;
-    char shown[64];
-    while (p->form->columns[p->columns].label) p->columns++;
-    for (; p->form->rows[p->rows].label; p->rows++) {
-        const int fits = fit(p->options.rows, p->form->rows[p->rows].label);
-        if (fits > best) best = fits;
-    }
-    for (int r = 0; r < p->rows && best; r++)
-        p->chosen[r] = fit(p->options.rows, p->form->rows[r].label) == best;
-    if (best || !p->rows) return SSM2D_OK;
-    char labels[256] = "";
-    for (int r = 0; r < p->rows; r++) {
-        const size_t used = strlen(labels);
-        snprintf(labels + used, sizeof labels - used, "%s%s", r ? ", " : "",
-                 p->form->rows[r].label);
-    }
+    const char *pattern = p->options.columns;
+    const int label = fit(pattern, p->form->columns[column].label);
+    if (!p->form->rows[row].mixer) return label;
+    const int data = fit(pattern, data_name(p, row, column));
+    return max_int(label, data);
+}
+
+/* Adds a name to a list in words, unless it is there already. */
+static void list_name(char list[256], const char *name)
+{
+    const size_t used = strlen(list), length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at += length)
+        if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ',')) return;
+    snprintf(list + used, 256 - used, "%s%s", used ? ", " : "", name);
+}
+
+static ssm2d_status fail_no_row(const plan *p, ssm2d_error *error)
+{
+    const char *pattern = p->options.rows;
+    char labels[256] = "", shown[64];
+    for (int r = 0; r < p->rows; r++) list_name(labels, p->form->rows[r].label);
     return fail(error, SSM2D_ERROR_ARGUMENT, "--rows %s: no row of %s has this label; they are %s",
-                text_show(p->options.rows, strlen(p->options.rows), shown, sizeof shown),
+                text_show(pattern, strlen(pattern), shown, sizeof shown),
                 p->options.experiment->name, labels);
+}
+
+static ssm2d_status fail_no_column(const plan *p, ssm2d_error *error)
+{
+    const char *pattern = p->options.columns;
+    char labels[256] = "", names[256] = "", shown[64];
+    for (int c = 0; c < p->columns; c++) list_name(labels, p->form->columns[c].label);
+    for (int r = 0; r < p->rows; r++)
+        for (int c = 0; c < p->columns; c++)
+            if (has_runs(p, r, c)) list_name(names, data_name(p, r, c));
+    return fail(
+        error, SSM2D_ERROR_ARGUMENT,
+        "--columns %s: no cell of %s that would be run has a column of this label, or these "
+        "data; labels are %s; data are %s",
+        text_show(pattern, strlen(pattern), shown, sizeof shown), p->options.experiment->name,
+        labels, names);
+}
+
+/* Chooses the rows that match best, and of their cells the columns that do: with "ViT" the row of
+ * this label, but not "ViT w/ EMA". */
+static ssm2d_status choose_cells(plan *p, ssm2d_error *error)
+{
+    int best_row = 0, best_column = 0;
+    while (p->form->columns[p->columns].label) p->columns++;
+    for (; p->form->rows[p->rows].label; p->rows++)
+        best_row = max_int(best_row, fit(p->options.rows, p->form->rows[p->rows].label));
+    if (!p->rows) return SSM2D_OK;
+    if (!best_row) return fail_no_row(p, error);
+    for (int pass = 0; pass < 2; pass++)
+        for (int r = 0; r < p->rows; r++)
+            for (int c = 0; c < p->columns; c++) {
+                const experiment_row *row = &p->form->rows[r];
+                if (row->mixer && !has_runs(p, r, c)) continue;
+                if (fit(p->options.rows, row->label) != best_row) continue;
+                const int fits = column_fit(p, r, c);
+                if (!pass)
+                    best_column = max_int(best_column, fits);
+                else
+                    p->chosen[r][c] = best_column && fits == best_column;
+            }
+    return best_column ? SSM2D_OK : fail_no_column(p, error);
 }
 
 /* Finds the data that an experiment calls name, unless they have been found already. */
@@ -95,7 +141,7 @@ static ssm2d_status find_choice(ssm2d_context *context, plan *p, const data_sear
     for (int i = 0; i < p->choice_count; i++)
         if (!strcmp(p->choices[i].wanted, name)) return SSM2D_OK;
     const ssm2d_status status = reproduce_data_find(context, search, name, choice, &why);
-    /* rows that are not run need no data */
+    /* cells that are not run need no data */
     if (status && (is_chosen || status == SSM2D_ERROR_MEMORY))
         return fail(error, status, "%s", why.line);
     if (status) choice->name = NULL;
@@ -104,7 +150,7 @@ static ssm2d_status find_choice(ssm2d_context *context, plan *p, const data_sear
     return SSM2D_OK;
 }
 
-/* Finds the data of all cells, those of chosen rows first. */
+/* Finds the data of all cells, those of chosen ones first. */
 static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *error)
 {
     const data_search search = {p->options.data, p->options.before, p->options.scale,
@@ -114,7 +160,7 @@ static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *erro
     for (int is_chosen = 1; is_chosen >= 0; is_chosen--)
         for (int r = 0; r < p->rows; r++)
             for (int c = 0; c < p->columns && !status; c++) {
-                if (!has_runs(p, r, c) || p->chosen[r] != is_chosen) continue;
+                if (!has_runs(p, r, c) || p->chosen[r][c] != is_chosen) continue;
                 status = find_choice(context, p, &search, data_name(p, r, c), is_chosen, error);
                 if (!status && is_chosen) found += plan_data(p, r, c)->name != NULL;
                 wanted += is_chosen;
@@ -142,7 +188,7 @@ static int place_of(plan *p, const planned_run *run)
     return i;
 }
 
-/* Plans the runs of the chosen rows, or of the others. All rows of one seed come before the next
+/* Plans the runs of the chosen cells, or of the others. All rows of one seed come before the next
  * seed, so that a table fills evenly. */
 static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
 {
@@ -153,7 +199,7 @@ static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
         for (int r = 0; r < p->rows; r++)
             for (int c = 0; c < p->columns; c++) {
                 int *cell = &p->cells[cell_index(p, seed, r, c)];
-                if (p->chosen[r] != is_chosen) continue;
+                if (p->chosen[r][c] != is_chosen) continue;
                 const data_choice *data = has_runs(p, r, c) ? plan_data(p, r, c) : NULL;
                 *cell = -1;
                 if (!data || !data->name) continue;
@@ -204,7 +250,7 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
                 .options = *options,
                 .form = &options->experiment->forms[options->scale]};
     ssm2d_status status = check_scale(p, error);
-    if (!status) status = choose_rows(p, error);
+    if (!status) status = choose_cells(p, error);
     if (!status) status = find_data(context, p, error);
     if (status || !p->rows) return status;
     const size_t cells = cell_index(p, options->seeds, 0, 0);

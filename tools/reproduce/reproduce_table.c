@@ -91,10 +91,12 @@ static void sum_up(table *t)
     const row_summary *plain = NULL;
     for (int r = 0; r < p->rows; r++) {
         row_summary *row = &t->rows[r];
-        *row = (row_summary){.time = NAN, .delta = NAN, .is_shown = p->chosen[r]};
+        *row = (row_summary){.time = NAN, .delta = NAN};
         for (int c = 0; c < p->columns; c++) {
             sum_up_cell(t, r, c, &row->cells[c]);
-            row->is_shown |= row->cells[c].n > 0;
+            const int is_shown = p->chosen[r][c] || row->cells[c].n > 0;
+            row->is_shown |= is_shown;
+            t->is_shown[c] |= is_shown;
             if (!(row->parameters > 0)) row->parameters = row->cells[c].parameters;
         }
         if (p->form->rows[r].plain) plain = row;
@@ -103,14 +105,15 @@ static void sum_up(table *t)
     }
 }
 
-/* Which rows are shown, and how many runs they have in all; each counts once. */
+/* How many runs the shown cells have in all; each counts once. */
 static void count_runs(table *t)
 {
     const plan *p = t->plan;
     for (int i = 0; i < p->all; i++) {
         int is_shown = 0;
         for (int cell = 0; cell < (int)p->options.seeds * p->rows * p->columns; cell++)
-            is_shown |= p->cells[cell] == i && t->rows[cell / p->columns % p->rows].is_shown;
+            is_shown |= p->cells[cell] == i && t->is_shown[cell % p->columns]
+                        && t->rows[cell / p->columns % p->rows].is_shown;
         t->runs += is_shown;
         t->done += is_shown && t->states[i] == RUN_DONE;
         t->failed += is_shown && t->states[i] == RUN_FAILED;
