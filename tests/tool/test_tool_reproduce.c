@@ -133,6 +133,14 @@ static void test_rows_selects_by_label_or_pattern(void **state)
     assert_done();
     assert_int_equal(count_of(tool.out, "ssm2d train"), 2 * 3);
     assert_int_equal(count_of(tool.out, "--mixer s4nd"), 2 * 3);
+    /* of alternatives, each chooses what fits it best */
+    TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--seeds", "1", "--rows", "ViT|S4ND");
+    assert_done();
+    assert_int_equal(count_of(tool.out, "ssm2d train"), 2 * (1 + 3));
+    TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--rows", "ViT|ResNet");
+    assert_refused(1, "reproduce", "--rows ResNet: no row of table1 has this label");
+    TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--rows", "ViT|");
+    assert_refused(1, "reproduce", "no row of table1 has this label");
 }
 
 /* Columns are chosen in the same way, also by the data of their cells. */

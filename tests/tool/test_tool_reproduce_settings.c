@@ -91,8 +91,8 @@ static void test_variants_apply_at_every_scale(void **state)
     assert_settings("table3 --scale small --variant code --rows '*SSM'", "mega-mini", "ssm2d",
                     LAYER "mixer.activation=silu mixer.directions=2 mixer.n_ssm=2 "
                           "mixer.d_state=1 decay_of=everything head=lra lr=0.002");
-    assert_settings("table5 --scale small --variant code --rows '+Ours (C)'", "vit-mini", "ssm2d",
-                    LAYER "mixer.values=cartesian pos_scale=1");
+    assert_settings("table5 --scale small --variant code --rows 'ViT +Ours (C)'", "vit-mini",
+                    "ssm2d", LAYER "mixer.values=cartesian pos_scale=1");
     assert_settings("table1 --scale small --rows 'ViT w/ SSM-c'", "vit-mini", "ssm2d",
                     "mixer.values=polar mixer.assign=distinct pos_scale=0.02 decay_of=all");
     assert_settings("table1 --variant library --rows 'ViT w/ SSM-c'", "vit", "ssm2d",
@@ -150,6 +150,12 @@ static void test_columns_of_table5(void **state)
     assert_int_equal(count_of(tool.out, "--model vit-mini"), 5 * 2);
     assert_int_equal(count_of(tool.out, "--model swin-mini"), 5 * 4);
     assert_int_equal(count_of(tool.out, "--model mega-mini"), 5 * 4);
+    /* the paper's cells alone */
+    TOOL("reproduce", "table5", "--out", "DIR", "--dry-run", "--seeds", "1", "--scale", "small",
+         "--rows", "Baseline|Ours", "--columns", "with PE|w/o PE");
+    assert_done();
+    assert_int_equal(count_of(tool.out, "ssm2d train"), 3 * 3 * 2);
+    assert_null(strstr(tool.out, "relative_bias"));
     TOOL("reproduce", "table4", "--out", "DIR", "--dry-run", "--rows", "2d*", "--epochs", "7");
     assert_done();
     assert_int_equal(count_of(tool.out, "ssm2d train"), 3); /* top 1 and top 5 share them */

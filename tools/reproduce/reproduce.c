@@ -62,7 +62,7 @@ static const option options[] = {
      .choice = published_variant_name},
     {"rows", OPTION_STRING, offsetof(values, rows),
      "run only the row with this label, or else the rows whose label contains it or matches it as "
-     "a shell pattern",
+     "a shell pattern; ONE|TWO is both",
      .value = "PATTERN"},
     {"columns", OPTION_STRING, offsetof(values, columns),
      "the same for columns, by their label or by the name of their data, such as cifar100",

@@ -43,33 +43,33 @@ const planned_run *plan_cell(const plan *p, int seed, int row, int column)
     return i < 0 ? NULL : &p->runs[i];
 }
 
-static void lower(const char *text, char out[128])
+enum { PATTERN = 128 };
+
+static void lower(const char *text, char out[PATTERN])
 {
     size_t i = 0;
-    for (; text[i] && i < 127; i++) out[i] = (char)tolower((unsigned char)text[i]);
+    for (; text[i] && i + 1 < PATTERN; i++) out[i] = (char)tolower((unsigned char)text[i]);
     out[i] = 0;
 }
 
 /* How well a label matches a pattern: 2, it is equal; 1, it contains it, or matches it as a shell
- * pattern; 0, not at all. Ignores case. */
+ * pattern; 0, not at all, as with an empty one. Ignores case. */
 static int fit(const char *pattern, const char *label)
 {
-    char wanted[128], is[128];
-    if (!pattern) return 1;
+    char wanted[PATTERN], is[PATTERN];
     lower(pattern, wanted);
     lower(label, is);
+    if (!*wanted) return 0;
     if (!strcmp(wanted, is)) return 2;
     return strpbrk(wanted, "*?[") ? !fnmatch(wanted, is, 0) : strstr(is, wanted) != NULL;
 }
 
-/* How well a cell matches the pattern of columns: by the column's label, or its data's name. */
-static int column_fit(const plan *p, int row, int column)
+/* How well a cell matches a pattern: by the column's label, or its data's name. */
+static int column_fit(const plan *p, const char *pattern, int row, int column)
 {
-    const char *pattern = p->options.columns;
     const int label = fit(pattern, p->form->columns[column].label);
     if (!p->form->rows[row].mixer) return label;
-    const int data = fit(pattern, data_name(p, row, column));
-    return max_int(label, data);
+    return max_int(label, fit(pattern, data_name(p, row, column)));
 }
 
 /* Adds a name to a list in words, unless it is there already. */
@@ -81,9 +81,8 @@ static void list_name(char list[256], const char *name)
     snprintf(list + used, 256 - used, "%s%s", used ? ", " : "", name);
 }
 
-static ssm2d_status fail_no_row(const plan *p, ssm2d_error *error)
+static ssm2d_status fail_no_row(const plan *p, const char *pattern, ssm2d_error *error)
 {
-    const char *pattern = p->options.rows;
     char labels[256] = "", shown[64];
     for (int r = 0; r < p->rows; r++) list_name(labels, p->form->rows[r].label);
     return fail(error, SSM2D_ERROR_ARGUMENT, "--rows %s: no row of %s has this label; they are %s",
@@ -91,9 +90,8 @@ static ssm2d_status fail_no_row(const plan *p, ssm2d_error *error)
                 p->options.experiment->name, labels);
 }
 
-static ssm2d_status fail_no_column(const plan *p, ssm2d_error *error)
+static ssm2d_status fail_no_column(const plan *p, const char *pattern, ssm2d_error *error)
 {
-    const char *pattern = p->options.columns;
     char labels[256] = "", names[256] = "", shown[64];
     for (int c = 0; c < p->columns; c++) list_name(labels, p->form->columns[c].label);
     for (int r = 0; r < p->rows; r++)
@@ -107,29 +105,61 @@ static ssm2d_status fail_no_column(const plan *p, ssm2d_error *error)
         labels, names);
 }
 
-/* Chooses the rows that match best, and of their cells the columns that do: with "ViT" the row of
- * this label, but not "ViT w/ EMA". */
+/* The first of the alternatives ONE|TWO..; returns those after it, or NULL. */
+static const char *next_pattern(const char *patterns, char one[PATTERN])
+{
+    const size_t length = strcspn(patterns, "|");
+    snprintf(one, PATTERN, "%.*s", (int)min_size(length, PATTERN), patterns);
+    return patterns[length] ? patterns + length + 1 : NULL;
+}
+
+/* Chooses the rows that match best: with "ViT" the row of this label, but not "ViT w/ EMA". */
+static ssm2d_status choose_rows(const plan *p, const char *patterns,
+                                char is_chosen[EXPERIMENT_ROWS], ssm2d_error *error)
+{
+    char pattern[PATTERN];
+    for (const char *rest = patterns; rest;) {
+        int best = 0;
+        rest = next_pattern(rest, pattern);
+        for (int r = 0; r < p->rows; r++)
+            best = max_int(best, fit(pattern, p->form->rows[r].label));
+        if (!best) return fail_no_row(p, pattern, error);
+        for (int r = 0; r < p->rows; r++)
+            is_chosen[r] |= fit(pattern, p->form->rows[r].label) == best;
+    }
+    return SSM2D_OK;
+}
+
+/* Chooses the cells of these rows whose columns match best. */
+static ssm2d_status choose_columns(plan *p, const char *patterns, const char rows[EXPERIMENT_ROWS],
+                                   ssm2d_error *error)
+{
+    char pattern[PATTERN], fits[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS] = {{0}};
+    for (const char *rest = patterns; rest;) {
+        int best = 0;
+        rest = next_pattern(rest, pattern);
+        for (int r = 0; r < p->rows; r++)
+            for (int c = 0; c < p->columns && rows[r]; c++) {
+                if (p->form->rows[r].mixer && !has_runs(p, r, c)) continue;
+                fits[r][c] = (char)column_fit(p, pattern, r, c);
+                best = max_int(best, fits[r][c]);
+            }
+        if (!best) return fail_no_column(p, pattern, error);
+        for (int r = 0; r < p->rows; r++)
+            for (int c = 0; c < p->columns; c++) p->chosen[r][c] |= fits[r][c] == best;
+    }
+    return SSM2D_OK;
+}
+
 static ssm2d_status choose_cells(plan *p, ssm2d_error *error)
 {
-    int best_row = 0, best_column = 0;
+    const plan_options *o = &p->options;
+    char rows[EXPERIMENT_ROWS] = {0};
     while (p->form->columns[p->columns].label) p->columns++;
-    for (; p->form->rows[p->rows].label; p->rows++)
-        best_row = max_int(best_row, fit(p->options.rows, p->form->rows[p->rows].label));
+    while (p->form->rows[p->rows].label) p->rows++;
     if (!p->rows) return SSM2D_OK;
-    if (!best_row) return fail_no_row(p, error);
-    for (int pass = 0; pass < 2; pass++)
-        for (int r = 0; r < p->rows; r++)
-            for (int c = 0; c < p->columns; c++) {
-                const experiment_row *row = &p->form->rows[r];
-                if (row->mixer && !has_runs(p, r, c)) continue;
-                if (fit(p->options.rows, row->label) != best_row) continue;
-                const int fits = column_fit(p, r, c);
-                if (!pass)
-                    best_column = max_int(best_column, fits);
-                else
-                    p->chosen[r][c] = best_column && fits == best_column;
-            }
-    return best_column ? SSM2D_OK : fail_no_column(p, error);
+    const ssm2d_status status = choose_rows(p, o->rows ? o->rows : "*", rows, error);
+    return status ? status : choose_columns(p, o->columns ? o->columns : "*", rows, error);
 }
 
 /* Finds the data that an experiment calls name, unless they have been found already. */

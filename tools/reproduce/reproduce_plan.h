@@ -32,7 +32,7 @@ typedef struct plan_options {
     experiment_scale scale;
     const word_list *data;    /* of --data */
     const data_facts *before; /* [DATA_NAMES]: what is known about data that are gone */
-    const char *rows;         /* pattern of the labels of rows to run; NULL: all */
+    const char *rows;         /* patterns ONE|TWO.. of the labels of rows to run; NULL: all */
     const char *columns;      /* the same of columns, or of the names of their data */
     const char *out;
     long seeds, epochs; /* epochs 0: the form's */
