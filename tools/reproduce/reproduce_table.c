@@ -41,6 +41,14 @@ int table_has_times(const plan *p)
 
 /* ---- summaries ------------------------------------------------------------------------------- */
 
+double table_value(const table *t, int seed, int row, int column)
+{
+    const planned_run *run = plan_cell(t->plan, seed, row, column);
+    if (!run || t->states[run - t->plan->runs] != RUN_DONE) return NAN;
+    const run_result *r = &t->results[run - t->plan->runs];
+    return 100 * (t->plan->form->columns[column].measure == MEASURE_TOP5 ? r->top5 : r->score);
+}
+
 static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
 {
     const plan *p = t->plan;
@@ -53,14 +61,14 @@ static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
         const run_result *r = &t->results[run - p->runs];
         cell->failed += t->states[run - p->runs] == RUN_FAILED;
         if (t->states[run - p->runs] != RUN_DONE) continue;
-        spread_add(&value, top5 ? r->top5 : r->score);
+        spread_add(&value, table_value(t, seed, row, column));
         spread_add(&best, top5 ? NAN : r->best);
         spread_add(&speed, r->images_per_s);
         if (!(cell->parameters > 0)) cell->parameters = r->parameters;
     }
     cell->n = value.n;
-    cell->mean = 100 * value.mean;
-    cell->std = 100 * value.deviation;
+    cell->mean = value.mean;
+    cell->std = value.deviation;
     cell->best = 100 * best.mean;
     cell->best_std = 100 * best.deviation;
     cell->images_per_s = speed.mean;

@@ -39,6 +39,8 @@ void table_destroy(table *t);
 enum { TABLE_LABEL = 96 };
 const char *table_column_label(const plan *p, int column, char text[TABLE_LABEL]);
 const char *table_row_label(const plan *p, int row, char text[TABLE_LABEL]);
+/* What a run of a cell has reached, in percent; NAN without a result. */
+double table_value(const table *t, int seed, int row, int column);
 /* Whether the table has train times: not at scale tiny, whose models are too small for them. */
 int table_has_times(const plan *p);
 

@@ -102,14 +102,36 @@ static void print_failures(FILE *out, const table *t)
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
 
-static void print_mean(FILE *out, double mean, double std, int n, int failed)
+enum { MAX_LISTED = 5 }; /* seeds whose values are listed; tables of more have their number */
+
+/* The value of every seed, with a dash for those without a result. */
+static void print_seeds(FILE *out, const table *t, int row, int column)
 {
-    if (!n)
-        fprintf(out, " %s |", failed ? "failed" : "-");
-    else if (n == 1)
-        fprintf(out, " %.2f (n = 1) |", mean);
-    else
-        fprintf(out, " %.2f ± %.2f (n = %d) |", mean, std, n);
+    for (int seed = 0; seed < (int)t->plan->options.seeds; seed++) {
+        const double value = table_value(t, seed, row, column);
+        fputs(seed ? ", " : "", out);
+        if (isnan(value))
+            fputs("-", out);
+        else
+            fprintf(out, "%.2f", value);
+    }
+}
+
+static void print_mean(FILE *out, const table *t, int row, int column)
+{
+    const cell_summary *cell = &t->rows[row].cells[column];
+    if (!cell->n) {
+        fprintf(out, " %s |", cell->failed ? "failed" : "-");
+        return;
+    }
+    fprintf(out, " %.2f ", cell->mean);
+    if (cell->n > 1) fprintf(out, "± %.2f ", cell->std);
+    if (cell->n > 1 && t->plan->options.seeds <= MAX_LISTED) {
+        fputs("(", out);
+        print_seeds(out, t, row, column);
+        fputs(") |", out);
+    } else
+        fprintf(out, "(n = %d) |", cell->n);
 }
 
 /* Which values the paper has for the shown rows; columns without any are omitted. */
@@ -196,7 +218,7 @@ static void print_row(FILE *out, const table *t, const paper_columns *paper, int
     for (int c = 0; c < p->columns; c++) {
         const cell_summary *cell = &row->cells[c];
         if (!t->is_shown[c]) continue;
-        print_mean(out, cell->mean, cell->std, cell->n, cell->failed);
+        print_mean(out, t, r, c);
         if (p->form->columns[c].measure == MEASURE_ACCURACY)
             print_number(out, cell->n ? cell->best : NAN, 2, "");
         print_paper(out, paper->cells[c], about->paper[c]);
@@ -218,8 +240,11 @@ static void print_row(FILE *out, const table *t, const paper_columns *paper, int
 
 static void print_explanation(FILE *out, const table *t)
 {
-    fprintf(out, "\nAccuracies on test images in percent, after the last epoch: mean ± standard "
-                 "deviation over seeds; then the mean of the best epochs.");
+    fprintf(out,
+            "\nAccuracies on test images in percent, after the last epoch: mean ± standard "
+            "deviation over seeds (%s); then the mean of the best epochs.",
+            t->plan->options.seeds <= MAX_LISTED ? "each seed's, or n, the number of seeds"
+                                                 : "n, the number of seeds");
     for (int i = 0; i < t->plan->all; i++)
         if (t->states[i] == RUN_DONE && t->results[i].choice == CHOICE_TEST) {
             fprintf(out, " The best epoch is chosen by the test images, so that it is slightly "
