@@ -20,10 +20,13 @@ const char *published_variant_name(int i)
 #define LIBRARY_MEANS "models and mixers with the defaults of ssm2d train"
 
 /* With the paper's training, and with a scale's own. */
+#define ON_SMALL_DATA "on CIFAR-100 and Tiny-ImageNet, "
 #define FULL_CODE                                                                                  \
-    "learning rate 0.001 and AutoAugment, as in the authors' code of June 2023; " CODE_SIZES
+    "learning rate 0.001 and AutoAugment " ON_SMALL_DATA                                           \
+    "as in the authors' code of June 2023; " CODE_SIZES
 #define FULL_TEXT                                                                                  \
-    "learning rate 0.003, Rand-Augment, n_ssm 8 and N 16 in every model, as the paper's text says"
+    "learning rate 0.003 and Rand-Augment " ON_SMALL_DATA                                          \
+    "n_ssm 8 and N 16 in every model, as the paper's text says"
 #define SMALL_CODE                                                                                 \
     "initial values, weight decay and mixers as in the authors' code of June 2023; " CODE_SIZES
 #define SMALL_TEXT "as code, but n_ssm 8 and N 16 in every model, as the paper's text says"
