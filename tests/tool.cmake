@@ -2,8 +2,8 @@
 set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
 foreach(name tool_frame tool_layer tool_kernels tool_theory tool_filter tool_filter_run tool_train
     tool_extreme tool_hazards tool_files tool_data tool_data_sets tool_photos tool_reproduce
-    tool_reproduce_folder tool_reproduce_sets tool_reproduce_settings tool_report
-    tool_report_images tool_many_classes tool_curves draw)
+    tool_reproduce_folder tool_reproduce_results tool_reproduce_sets tool_reproduce_settings
+    tool_report tool_report_images tool_many_classes tool_curves draw)
   add_executable(test_${name} tool/test_${name}.c tool/tool_run.c)
   target_compile_definitions(test_${name} PRIVATE
     TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden"
@@ -15,6 +15,8 @@ foreach(name tool_frame tool_layer tool_kernels tool_theory tool_filter tool_fil
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
 target_link_libraries(test_tool_filter PRIVATE ZLIB::ZLIB)
+target_compile_definitions(test_tool_reproduce_results PRIVATE
+  BENCH_RESULTS="${PROJECT_SOURCE_DIR}/bench/results")
 # It checks the numbers behind the tables as well.
 target_sources(test_tool_theory PRIVATE ${PROJECT_SOURCE_DIR}/tools/layer/theory_kernels.c)
 target_include_directories(test_tool_theory PRIVATE ${PROJECT_SOURCE_DIR}/tools/layer)

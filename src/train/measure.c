@@ -16,18 +16,25 @@ static double median(double *values, int count)
     return values[count / 2];
 }
 
+/* Steps that take longer than this are timed once, and such batches without one before them: a
+ * large model on a small machine would otherwise be measured for minutes. */
+static const double long_seconds = 5;
+
 /* The first step and batch are not timed: they touch memory for the first time. */
 static ssm2d_status time_steps(trainer *t, int steps, double *seconds, ssm2d_error *error)
 {
     double times[MEASURE_MAX_STEPS];
+    int timed = 0, is_long = 0;
     ssm2d_status status = trainer_seek(t, error);
-    for (int i = -1; i < steps && !status; i++) {
+    for (int i = -1; i < steps && !status && !(timed && is_long); i++) {
         step_result r;
         const double start = clock_seconds();
         status = trainer_step(t, &r, error);
-        if (i >= 0) times[i] = clock_seconds() - start;
+        const double took = clock_seconds() - start;
+        if (i >= 0) times[timed++] = took;
+        is_long = took > long_seconds;
     }
-    if (!status) *seconds = median(times, steps);
+    if (!status) *seconds = median(times, timed);
     return status;
 }
 
@@ -36,7 +43,8 @@ static ssm2d_status time_evaluation(trainer *t, double *seconds, ssm2d_error *er
     loader_batch batch;
     ssm2d_status status = SSM2D_OK;
     evaluator_weights(t->evaluator, trainer_weights(t));
-    for (int i = 0; i < 2 && !status; i++) {
+    *seconds = 0;
+    for (int i = 0; i < 2 && !status && *seconds <= long_seconds; i++) {
         const double start = clock_seconds();
         status = loader_next(t->choose_loader, &batch, error);
         if (!status && batch.count) evaluator_run(t->evaluator, batch.images, batch.count);

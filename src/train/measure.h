@@ -12,8 +12,9 @@ typedef struct train_cost {
 
 enum { MEASURE_MAX_STEPS = 16 };
 
-/* Makes so many steps of a run, after one that is not timed, and one batch of an evaluation; with
- * steps 0 it makes none, and leaves the seconds as they are. Nothing is written. */
+/* Makes so many steps of a run, or fewer that take long, after one that is not timed, and one batch
+ * of an evaluation; with steps 0 it makes none, and leaves the seconds as they are. Nothing is
+ * written. */
 ssm2d_status train_measure(ssm2d_context *context, const train_settings *settings, int steps,
                            train_cost *cost, ssm2d_error *error);
 /* Returns the seconds of the whole run. */

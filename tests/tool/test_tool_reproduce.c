@@ -91,19 +91,22 @@ static void test_convnext_has_settings_of_2024(void **state)
     assert_says(tool.out, "--model convnext-small --mixer s4nd");
 }
 
-/* A run that several tables have goes by one name, so that it is trained once. */
+/* A run that several tables or variants have goes by one name, so that it is trained once; and a
+ * name means one run. */
 static void test_tables_share_equal_runs(void **state)
 {
     (void)state;
-    shell("for s in full medium small tiny; do for t in table1 table2 table3 table4 table5 "
-          "training-size "
-          "receptive-field ablations convnext; do $SSM2D reproduce $t --scale $s --seeds 1 --out D "
-          "--dry-run 2> /dev/null; done | sed -n 's/^# ssm2d train/ssm2d train/; /^ssm2d train/p' "
-          "| while read "
-          "-r line; do "
-          "printf '%s ' $(printf '%s\n' ${line%% --out *} | sort); echo \"${line##* --out }\"; "
-          "done | sort -u | sed 's/ [^ ]*$//' | uniq -d; done");
+    shell("cd $FOLDER && for s in full medium small tiny; do for v in code text count library; do "
+          "for t in table1 table2 table3 table4 table5 training-size receptive-field ablations "
+          "convnext; do $SSM2D reproduce $t --scale $s --variant $v --seeds 1 --out D --dry-run "
+          "2> /dev/null; done; done; done > plans");
+    shell("cd $FOLDER && sed -n 's/^# ssm2d train/ssm2d train/; /^ssm2d train/p' plans | sort -u | "
+          "while read -r line; do printf '%s ' $(printf '%s\n' ${line%% --out *} | sort); "
+          "echo \"${line##* --out }\"; done | sort -u > runs && test $(wc -l < runs) -gt 500");
+    shell("cd $FOLDER && sed 's/ [^ ]*$//' runs | uniq -d");
     if (*tool.out) fail_msg("these settings have two names: %s", tool.out);
+    shell("cd $FOLDER && sed 's/.* //' runs | sort | uniq -d");
+    if (*tool.out) fail_msg("these names have two settings: %s", tool.out);
 }
 
 /* Runs whose data are missing are comments, not commands. */
@@ -130,6 +133,59 @@ static void test_rows_selects_by_label_or_pattern(void **state)
     assert_done();
     assert_int_equal(count_of(tool.out, "ssm2d train"), 2 * 3);
     assert_int_equal(count_of(tool.out, "--mixer s4nd"), 2 * 3);
+    /* of alternatives, each chooses what fits it best */
+    TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--seeds", "1", "--rows", "ViT|S4ND");
+    assert_done();
+    assert_int_equal(count_of(tool.out, "ssm2d train"), 2 * (1 + 3));
+    TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--rows", "ViT|ResNet");
+    assert_refused(1, "reproduce", "--rows ResNet: no row of table1 has this label");
+    TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--rows", "ViT|");
+    assert_refused(1, "reproduce", "no row of table1 has this label");
+}
+
+/* Columns are chosen in the same way, also by the data of their cells. */
+static void test_columns_selects_by_label_or_data(void **state)
+{
+    static const struct {
+        const char *options;
+        int runs;
+    } cases[] = {{"table1 --columns C100", 14},
+                 {"table1 --columns cifar100", 14},
+                 {"table1 --columns 'tiny*' --rows 'ViT*'", 4},
+                 {"convnext --columns cifar100", 5},
+                 {"table5 --columns cifar100", 6},
+                 {"table5 --scale small --columns 'w/o PE'", 15},
+                 {"table5 --scale small --columns '*PE' --rows 'Swin*'", 10},
+                 {"table5 --scale small --columns neither", 10},
+                 {"table3 --columns lra-image", 3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char script[256];
+        snprintf(script, sizeof script, "$SSM2D reproduce %s --seeds 1 --out D --dry-run",
+                 cases[i].options);
+        shell(script);
+        assert_int_equal(count_of(tool.out, "ssm2d train"), cases[i].runs);
+    }
+    TOOL("reproduce", "table1", "--out", "DIR", "--columns", "C1000", "--dry-run");
+    assert_refused(1, "reproduce", "--columns C1000: no cell of table1 that would be run");
+    TOOL("reproduce", "table1", "--out", "DIR", "--columns", "C1000", "--dry-run");
+    assert_refused(1, "reproduce", "labels are C100, T-IN; data are cifar100, tiny-imagenet");
+    /* the table has no others, unless they have results */
+    shell("$SSM2D " TABLE5 "--seeds 1 --epochs 1 --rows Baseline --columns 'w/o PE' --out "
+          "$FOLDER/o");
+    assert_says(tool.out, "1 of 1 runs are done");
+    assert_says(tool.out, "| model | w/o PE | best epoch | paper | delta |\n");
+    assert_says(tool.out, "Only the columns that match `w/o PE` are run");
+    shell("test $(wc -l < $FOLDER/o/table5.csv) = 2 && ! grep -q 'with PE' $FOLDER/o/table5.json");
+    shell("$SSM2D " TABLE5 "--seeds 1 --epochs 1 --rows +EMA --columns 'with PE' --out "
+          "$FOLDER/o");
+    assert_says(tool.out, "| model | with PE | best epoch | paper | w/o PE | best epoch | paper |");
+    assert_says(tool.out, "2 of 4 runs are done");
+    /* data of columns that are not run may be missing */
+    shell("$SSM2D reproduce table1 --scale small --columns C100 --tables-only --data "
+          "cifar100=idx:$FOLDER/data --out $FOLDER/s");
+    assert_null(strstr(tool.out, "tiny-imagenet are not given"));
+    assert_null(strstr(tool.out, "| T-IN"));
 }
 
 static void test_wrong_options_are_refused(void **state)
@@ -150,6 +206,8 @@ static void test_wrong_options_are_refused(void **state)
                    "--seeds: lattice-paths, Figure 2: lattice paths, trains nothing");
     TOOL("reproduce", "kernels", "--out", "DIR", "--data", "cifar10=nowhere");
     assert_refused(2, "reproduce", "--data: kernels, Figure 3");
+    TOOL("reproduce", "kernels", "--out", "DIR", "--columns", "C100");
+    assert_refused(2, "reproduce", "--columns: kernels, Figure 3");
     TOOL("reproduce", "table1", "--out", "DIR", "--plan", "--dry-run");
     assert_refused(2, "reproduce", "cannot be combined");
     TOOL("reproduce", "table1", "--out", "DIR", "--no-wait", "--dry-run");
@@ -195,7 +253,8 @@ static void test_table_has_means_beside_the_paper(void **state)
     assert_says(tool.out, "run 20/20, epoch 2/2: loss ");
     assert_says(tool.out, "20 of 20 runs are done.");
     assert_file_says(in_folder("o/table5.md"), "| Baseline | ");
-    assert_file_says(in_folder("o/table5.md"), " (n = 2) | ");
+    shell("grep -q '^| Baseline | [0-9.]* ± [0-9.]* ([0-9.]*, [0-9.]*) | [0-9.]* | 73.26 | ' "
+          "$FOLDER/o/table5.md");
     assert_file_says(in_folder("o/table5.md"), "Scale tiny, smaller than in the paper: ");
     cJSON *root = json_of(in_folder("o/table5.json"));
     const cJSON *row, *cell;
@@ -247,6 +306,9 @@ static void test_table_has_means_beside_the_paper(void **state)
     assert_refused(1, "reproduce", "--tables-only writes the tables without these data");
     shell("$SSM2D reproduce table5 --out $FOLDER/o --seeds 3 --tables-only");
     assert_says(tool.out, "20 of 30 runs are done.");
+    shell("grep -q '^| Baseline | [0-9.]* ± [0-9.]* ([0-9.]*, [0-9.]*, -) | ' $FOLDER/o/table5.md");
+    shell("$SSM2D reproduce table5 --out $FOLDER/o --seeds 6 --tables-only"); /* too many to list */
+    shell("grep -q '^| Baseline | [0-9.]* ± [0-9.]* (n = 2) | ' $FOLDER/o/table5.md");
     shell("mv $FOLDER/away $FOLDER/data");
     /* receptive fields have runs in common with the table, and know where the data are */
     shell("$SSM2D reproduce receptive-field --scale tiny --seeds 1 --threads 1 --out $FOLDER/o");
@@ -353,6 +415,8 @@ int main(void)
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(test_tables_share_equal_runs, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_rows_selects_by_label_or_pattern, setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(test_columns_selects_by_label_or_data, setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(test_wrong_options_are_refused, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_table_has_means_beside_the_paper, setup,

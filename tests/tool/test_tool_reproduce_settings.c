@@ -63,6 +63,78 @@ static void test_scale_full_has_published_settings(void **state)
                     "repeats=1 epochs=30 batch=128 autoaugment=cifar mixup=1 pos_scale=1");
 }
 
+/* The same settings in the smaller models, whose training is the scale's; and the library's in the
+ * paper's models. */
+static void test_variants_apply_at_every_scale(void **state)
+{
+    (void)state;
+    assert_settings("table1 --scale small --variant code --rows 'ViT w/ SSM-r'", "vit-mini",
+                    "ssm2d",
+                    LAYER "mixer.values=real mixer.directions=4 mixer.n_ssm=2 mixer.d_state=16 "
+                          "pos_scale=1 decay_of=paper lr=0.002 epochs=15 autoaugment=none");
+    assert_settings("table1 --scale small --variant text --rows 'ViT w/ SSM-c'", "vit-mini",
+                    "ssm2d", LAYER "mixer.values=cartesian mixer.n_ssm=8 lr=0.002 randaugment=0");
+    assert_settings("table1 --scale tiny --variant code --rows 'Swin w/ S4ND'", "swin-mini", "s4nd",
+                    "mixer.form=dplr mixer.init=authors mixer.place=attn mixer.n_ssm=8 init=torch "
+                    "decay_of=paper batch=32");
+    assert_settings("table1 --scale small --variant count --rows 'Swin w/ SSM-c'", "swin-mini",
+                    "ssm2d", LAYER "mixer.values=cartesian mixer.n_ssm=8 mixer.layer_norm=true");
+    assert_settings("table1 --scale small --variant count --rows 'Swin w/ SSM-r'", "swin-mini",
+                    "ssm2d", LAYER "mixer.values=real mixer.n_ssm=16");
+    assert_settings("table1 --scale small --variant code --rows 'Mega w/ S4ND'", "mega-mini",
+                    "s4nd", "mixer.form=dplr mixer.n_ssm=2 init=authors decay_of=paper");
+    /* a model may stand for another than its name says */
+    assert_settings("table2 --scale small --variant code --rows 'Swin-T w. SSM-c'", "swin-mini",
+                    "ssm2d",
+                    LAYER "mixer.values=cartesian mixer.n_ssm=1 mixer.d_state=4 "
+                          "init=trunc_normal");
+    assert_settings("table3 --scale small --variant code --rows '*SSM'", "mega-mini", "ssm2d",
+                    LAYER "mixer.activation=silu mixer.directions=2 mixer.n_ssm=2 "
+                          "mixer.d_state=1 decay_of=everything head=lra lr=0.002");
+    assert_settings("table5 --scale small --variant code --rows 'ViT +Ours (C)'", "vit-mini",
+                    "ssm2d", LAYER "mixer.values=cartesian pos_scale=1");
+    assert_settings("table1 --scale small --rows 'ViT w/ SSM-c'", "vit-mini", "ssm2d",
+                    "mixer.values=polar mixer.assign=distinct pos_scale=0.02 decay_of=all");
+    assert_settings("table1 --variant library --rows 'ViT w/ SSM-c'", "vit", "ssm2d",
+                    "mixer.values=polar mixer.assign=distinct mixer.place=block pos_scale=0.02 "
+                    "lr=0.001 autoaugment=cifar repeats=3 decay_of=all");
+    assert_settings("table1 --scale medium --variant library --rows 'Swin w/ S4ND'", "swin", "s4nd",
+                    "mixer.form=diag mixer.place=block epochs=30");
+    assert_settings("table3 --scale medium --variant library --rows Mega", "mega-lra", "ema",
+                    "head=lra epochs=10");
+    /* names of runs with the defaults of a scale are those of earlier versions */
+    shell(
+        "$SSM2D reproduce table1 --scale small --seeds 1 --out D --dry-run --rows 'ViT w/ SSM-c'");
+    assert_says(tool.out, "/runs/cifar100+vit-mini+ssm2d+quick+mixer.values=polar+flip=true+"
+                          "crop_padding=4+part=0.2+epochs=15+seed=0");
+    shell("$SSM2D reproduce table1 --scale medium --seeds 1 --out D --dry-run --rows '*SSM-c'");
+    assert_says(tool.out, "/runs/cifar100+vit+ssm2d+small+mixer.values=cartesian+pos_scale=1+"
+                          "repeats=1+paper+epochs=30+seed=0");
+    shell("$SSM2D reproduce table2 --scale small --variant code --seeds 1 --out D --dry-run");
+    assert_says(tool.out, "+paper-swin-t+");
+}
+
+/* The variant is stored; that of earlier versions counts where they had variants. */
+static void test_variant_is_stored(void **state)
+{
+    (void)state;
+    shell("$SSM2D " TABLE5 "--seeds 1 --epochs 1 --rows Baseline --columns 'w/o PE' --variant code "
+          "--out $FOLDER/o");
+    assert_says(tool.out, "This is the variant code: ");
+    assert_says(tool.out, "1 of 1 runs are done");
+    shell("$SSM2D reproduce table5 --out $FOLDER/o --dry-run");
+    assert_int_equal(count_of(tool.out, "mixer.assign=paper"), 4);
+    shell("$SSM2D reproduce table5 --out $FOLDER/o --variant library --dry-run");
+    assert_null(strstr(tool.out, "mixer.assign"));
+    shell("sed -i s/follows/variant/ $FOLDER/o/table5.options.json");
+    shell("$SSM2D reproduce table5 --out $FOLDER/o --dry-run");
+    assert_null(strstr(tool.out, "mixer.assign"));
+    shell("mkdir $FOLDER/m && echo '{\"scale\": \"medium\", \"seeds\": 1, \"epochs\": 1, "
+          "\"variant\": \"text\"}' > $FOLDER/m/table1.options.json");
+    shell("$SSM2D reproduce table1 --out $FOLDER/m --dry-run --rows 'ViT w/ SSM-r'");
+    assert_says(tool.out, "--set mixer.n_ssm=8 --set lr=0.003");
+}
+
 static void test_columns_of_table5(void **state)
 {
     (void)state;
@@ -78,6 +150,12 @@ static void test_columns_of_table5(void **state)
     assert_int_equal(count_of(tool.out, "--model vit-mini"), 5 * 2);
     assert_int_equal(count_of(tool.out, "--model swin-mini"), 5 * 4);
     assert_int_equal(count_of(tool.out, "--model mega-mini"), 5 * 4);
+    /* the paper's cells alone */
+    TOOL("reproduce", "table5", "--out", "DIR", "--dry-run", "--seeds", "1", "--scale", "small",
+         "--rows", "Baseline|Ours", "--columns", "with PE|w/o PE");
+    assert_done();
+    assert_int_equal(count_of(tool.out, "ssm2d train"), 3 * 3 * 2);
+    assert_null(strstr(tool.out, "relative_bias"));
     TOOL("reproduce", "table4", "--out", "DIR", "--dry-run", "--rows", "2d*", "--epochs", "7");
     assert_done();
     assert_int_equal(count_of(tool.out, "ssm2d train"), 3); /* top 1 and top 5 share them */
@@ -108,10 +186,10 @@ static void test_settings_reach_every_run(void **state)
     assert_refused(2, "reproduce", "--set decay=: the value becomes part of a folder's name");
     TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--set", "decay=much");
     assert_refused(1, "reproduce", "decay");
-    TOOL("reproduce", "table1", "--out", "DIR", "--scale", "tiny", "--variant", "text");
-    assert_refused(1, "reproduce", "--variant is for the paper's models; table1 at scale tiny has");
     TOOL("reproduce", "ablations", "--out", "DIR", "--variant", "text", "--dry-run");
-    assert_refused(1, "reproduce", "--variant is for the paper's models; ablations at scale full");
+    assert_refused(1, "reproduce", "--variant text: ablations has no published settings");
+    TOOL("reproduce", "convnext", "--out", "DIR", "--variant", "library", "--dry-run");
+    assert_done();
     TOOL("reproduce", "table2", "--out", "DIR", "--scale", "medium", "--dry-run");
     assert_refused(1, "reproduce", "--scale medium: table2 has no such scale, but full, small");
     /* stored, and removed again */
@@ -135,12 +213,21 @@ static void test_variant_is_noted(void **state)
     shell("$SSM2D reproduce table1 --tables-only --data cifar100=idx:$FOLDER/data --variant count "
           "--out $FOLDER/o");
     assert_file_says(in_folder("o/table1.md"), "This is the variant count: ");
-    assert_file_says(in_folder("o/table1.md"), "The others are code, the default: learning rate");
+    assert_file_says(in_folder("o/table1.md"),
+                     "The others are code, the default at this scale: learning rate");
     assert_file_says(in_folder("o/table1.json"), "\"variant\":\t\"count\"");
     assert_file_says(in_folder("o/table1.csv"), ",\"count\",,\"\"");
     shell("$SSM2D reproduce table1 --tables-only --scale small --data cifar100=idx:$FOLDER/data "
           "--out $FOLDER/o");
-    shell("! grep -q variant $FOLDER/o/table1.md");
+    assert_file_says(in_folder("o/table1.md"),
+                     "This is the variant library, the default at this scale: models and mixers");
+    assert_file_says(in_folder("o/table1.json"), "\"variant\":\t\"library\"");
+    shell("$SSM2D reproduce table1 --tables-only --data cifar100=idx:$FOLDER/data --variant "
+          "library --out $FOLDER/o");
+    assert_says(tool.out, "Scale full: the paper's models and recipe, but other");
+    shell("$SSM2D reproduce convnext --tables-only --data cifar100=idx:$FOLDER/data --out "
+          "$FOLDER/o");
+    shell("! grep -q variant $FOLDER/o/convnext.md");
 }
 
 /* Figures have names of their own and LaTeX's numbers; in a folder of an earlier version a number
@@ -176,6 +263,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_scale_full_has_published_settings, setup,
                                         folder_teardown),
+        cmocka_unit_test_setup_teardown(test_variants_apply_at_every_scale, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(test_variant_is_stored, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_columns_of_table5, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_settings_reach_every_run, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_variant_is_noted, setup, folder_teardown),

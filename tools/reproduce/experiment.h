@@ -24,8 +24,13 @@ typedef enum column_measure {
     MEASURE_TOP5
 } column_measure;
 
-/* Settings are words for --set, separated by spaces: "pos_embed=false mixer.values=polar". NULL
- * means that there is none, or that another part of the description says it. */
+/* Settings are words for --set, separated by spaces: "pos_embed=false mixer.directions=2". A word
+ * behind PAPER_WORD or LIBRARY_WORD applies only in the variants that follow the paper, or only in
+ * the library's (published.h). NULL means that there is none, or that another part of the
+ * description says it. */
+#define PAPER_WORD   "paper:"
+#define LIBRARY_WORD "library:"
+
 typedef struct experiment_column {
     const char *label;       /* the list ends without one */
     const char *data;        /* a name of reproduce_data.h; NULL: the row's */
@@ -55,9 +60,14 @@ typedef struct experiment_form {
     const char *differs; /* from the paper, as a sentence */
     const char *note;    /* at this scale alone; may be NULL */
     const char *recipe, *settings;
-    int published; /* models and mixers are the paper's (published.h), not with our defaults */
-    long epochs;   /* 0: the recipe's */
-    long images;   /* to train on at most; 0: all */
+    int published; /* models and training are the paper's: the default variant is its code */
+    /* A smaller model that here takes the published settings of another of the paper's models than
+     * its name says (published.h); may be NULL. */
+    struct {
+        const char *model, *paper;
+    } stands_for;
+    long epochs; /* 0: the recipe's */
+    long images; /* to train on at most; 0: all */
     const experiment_column *columns;
     const experiment_row *rows; /* ends without a label */
 } experiment_form;
@@ -88,18 +98,19 @@ const char *experiment_name_at(int i);
 const experiment *experiment_find(const char *name); /* by its name, or its figure's */
 /* Whether it has runs to train. */
 int experiment_trains(const experiment *e);
+/* Whether its models have published settings, and so variants (published.h). */
+int experiment_has_variants(const experiment *e);
 const char *experiment_scale_name(int i); /* NULL past the last */
 /* The position embedding of the authors' ViT begins as N(0, 1); ours is smaller. */
-#define PAPER_POS "pos_scale=1"
+#define PAPER_POS PAPER_WORD "pos_scale=1"
 
 /* The models of the form `tiny`, as settings. */
 #define TINY_VIT  "dim=32 depth=2 heads=2"
 #define TINY_MEGA "dim=32 depth=2 z=16 v=32 ffn=32"
 #define TINY_SWIN "patch=4 dim=[16,32] depth=[1,1] heads=[2,4]"
 
-/* The layer with complex systems: ours, and the form of the authors' code. */
-#define POLAR     "mixer.values=polar"
-#define CARTESIAN "mixer.values=cartesian"
+/* The layer with complex systems: the form of the authors' code, and ours. */
+#define COMPLEX_SYSTEMS PAPER_WORD "mixer.values=cartesian " LIBRARY_WORD "mixer.values=polar"
 
 /* A row that has runs; further members follow as designators. */
 #define RUN_ROW(name, of, mixes, own, ...)                                                         \

@@ -4,16 +4,18 @@
 #include <stddef.h>
 
 /* clang-format off */
-#define ROWS(of, own, polar) \
+#define ROWS(of, own, complex) \
     RUN_ROW("ViT", of, "none", own, .plain = 1), \
     RUN_ROW("ViT w/ S4ND", of, "s4nd", own, .plain = 0), \
     RUN_ROW("ViT w/ SSM-r", of, "ssm2d", own, .plain = 0), \
-    RUN_ROW("ViT w/ SSM-c", of, "ssm2d", polar, .plain = 0)
+    RUN_ROW("ViT w/ SSM-c", of, "ssm2d", complex, .plain = 0)
+#define SMALL(own) ROWS("vit-mini", own, own " " COMPLEX_SYSTEMS)
 /* clang-format on */
 
-static const experiment_row full_rows[] = {ROWS("vit", PAPER_POS, CARTESIAN " " PAPER_POS), {0}};
-static const experiment_row small_rows[] = {ROWS("vit-mini", "", POLAR), {0}};
-static const experiment_row tiny_rows[] = {ROWS("vit-mini", TINY_VIT, TINY_VIT " " POLAR), {0}};
+static const experiment_row full_rows[] = {ROWS("vit", PAPER_POS, COMPLEX_SYSTEMS " " PAPER_POS),
+                                           {0}};
+static const experiment_row small_rows[] = {SMALL(PAPER_POS), {0}};
+static const experiment_row tiny_rows[] = {SMALL(TINY_VIT " " PAPER_POS), {0}};
 
 static const experiment_column full_columns[] = {{.label = "C100", .data = "cifar100"}, {0}};
 static const experiment_column small_columns[] = {{.label = "C10", .data = "cifar10"}, {0}};

@@ -24,6 +24,8 @@ static const experiment_column small_columns[] = {
     {.label = "Top 5", .data = "imagenet", .settings = "image=32", .measure = MEASURE_TOP5},
     {0}};
 
+#define AS_MEGA_T .stands_for = {"mega-mini", "mega-t"}
+
 const experiment experiment_table4 = {
     .name = "table4",
     .title = "Table 4: Mega on ImageNet",
@@ -37,11 +39,13 @@ const experiment experiment_table4 = {
                              "flips and crops as the only augmentation",
                          SMALL_FORM,
                          .images = 20000,
+                         AS_MEGA_T,
                          .columns = small_columns,
                          .rows = small_rows},
         [SCALE_TINY] = {
             .differs = "a Mega of two blocks and 32 channels, at most 2,000 training images of "
                        "32 x 32, 2 epochs without augmentation",
             TINY_FORM,
+            AS_MEGA_T,
             .columns = small_columns,
             .rows = tiny_rows}}};

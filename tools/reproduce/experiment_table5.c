@@ -21,7 +21,7 @@ static const experiment_row full_rows[] = {
      .paper_delta = "-0.07"},
     {.label = "+Ours (C)",
      .mixer = "ssm2d",
-     .settings = CARTESIAN,
+     .settings = COMPLEX_SYSTEMS,
      .paper = {"3.28", "2.16", NULL, NULL, "73.91", "74.67", "89.84", "89.83", "90.46", "90.79"},
      .paper_delta = "-0.01"},
     {0}};
@@ -69,29 +69,30 @@ static const experiment_column medium_columns[] = {
 
 /* A model without and with mixers. The paper's numbers are those of its model on other data. */
 /* clang-format off */
-#define VIT_ROWS(own, space) \
-    RUN_ROW("Baseline", "vit-mini", "none", own, .columns = 2, .plain = 1, \
+#define VIT_ROWS(name, own) \
+    RUN_ROW(name "Baseline", "vit-mini", "none", own, .columns = 2, .plain = 1, \
             .paper = {"73.26", "64.09"}), \
-    RUN_ROW("+EMA", "vit-mini", "ema", own, .columns = 2), \
-    RUN_ROW("+S4ND", "vit-mini", "s4nd", own, .columns = 2), \
-    RUN_ROW("+Ours (R)", "vit-mini", "ssm2d", own, .columns = 2, .paper = {"74.07", "74.89"}), \
-    RUN_ROW("+Ours (C)", "vit-mini", "ssm2d", own space POLAR, .columns = 2, \
+    RUN_ROW(name "+EMA", "vit-mini", "ema", own, .columns = 2), \
+    RUN_ROW(name "+S4ND", "vit-mini", "s4nd", own, .columns = 2), \
+    RUN_ROW(name "+Ours (R)", "vit-mini", "ssm2d", own, .columns = 2, \
+            .paper = {"74.07", "74.89"}), \
+    RUN_ROW(name "+Ours (C)", "vit-mini", "ssm2d", own " " COMPLEX_SYSTEMS, .columns = 2, \
             .paper = {"73.91", "74.67"})
 #define SWIN_ROWS \
     RUN_ROW("Swin Baseline", "swin-mini", "none", NULL, .plain = 1, .paper = {"61.29", "58.97"}), \
     RUN_ROW("Swin +EMA", "swin-mini", "ema", NULL, .plain = 0), \
     RUN_ROW("Swin +S4ND", "swin-mini", "s4nd", NULL, .plain = 0), \
     RUN_ROW("Swin +Ours (R)", "swin-mini", "ssm2d", NULL, .paper = {"65.77", "65.44"}), \
-    RUN_ROW("Swin +Ours (C)", "swin-mini", "ssm2d", POLAR, .paper = {"3.28", "2.16"})
+    RUN_ROW("Swin +Ours (C)", "swin-mini", "ssm2d", COMPLEX_SYSTEMS, .paper = {"3.28", "2.16"})
 #define MEGA_ROWS \
     RUN_ROW("Mega Baseline", "mega-mini", "ema", NULL, .plain = 1), \
     RUN_ROW("Mega ablate", "mega-mini", "none", NULL, .plain = 0), \
     RUN_ROW("Mega +S4ND", "mega-mini", "s4nd", NULL, .plain = 0), \
     RUN_ROW("Mega +Ours (R)", "mega-mini", "ssm2d", NULL, .plain = 0), \
-    RUN_ROW("Mega +Ours (C)", "mega-mini", "ssm2d", POLAR, .plain = 0)
+    RUN_ROW("Mega +Ours (C)", "mega-mini", "ssm2d", COMPLEX_SYSTEMS, .plain = 0)
 
-static const experiment_row small_rows[] = {VIT_ROWS("", ""), SWIN_ROWS, MEGA_ROWS, {0}};
-static const experiment_row tiny_rows[] = {VIT_ROWS(TINY_VIT, " "), {0}};
+static const experiment_row small_rows[] = {VIT_ROWS("ViT ", PAPER_POS), SWIN_ROWS, MEGA_ROWS, {0}};
+static const experiment_row tiny_rows[] = {VIT_ROWS("", TINY_VIT " " PAPER_POS), {0}};
 /* clang-format on */
 
 static const experiment_column small_columns[] = {

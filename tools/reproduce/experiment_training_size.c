@@ -20,11 +20,11 @@ static const experiment_row full_rows[] = {
     PAIR("Mega", ", CIFAR-100", "mega", "cifar100", NULL, "ema"),
     PAIR("Swin", ", Tiny-ImageNet", "swin", "tiny-imagenet", NULL, "none"), {0}};
 static const experiment_row small_rows[] = {
-    PAIR("ViT", "", "vit-mini", "cifar10", NULL, "none"),
+    PAIR("ViT", "", "vit-mini", "cifar10", PAPER_POS, "none"),
     PAIR("Mega", "", "mega-mini", "cifar10", NULL, "ema"),
     PAIR("Swin", "", "swin-mini", "cifar10", NULL, "none"), {0}};
 static const experiment_row tiny_rows[] = {
-    PAIR("ViT", "", "vit-mini", "cifar10", TINY_VIT, "none"), {0}};
+    PAIR("ViT", "", "vit-mini", "cifar10", TINY_VIT " " PAPER_POS, "none"), {0}};
 /* clang-format on */
 
 const experiment experiment_training_size = {

@@ -31,6 +31,8 @@ int experiment_trains(const experiment *e)
     return e->picture != PICTURE_PATHS && e->picture != PICTURE_KERNELS;
 }
 
+int experiment_has_variants(const experiment *e) { return e->forms[SCALE_FULL].published; }
+
 const char *experiment_scale_name(int i)
 {
     static const char *const names[SCALES] = {"full", "medium", "small", "tiny"};

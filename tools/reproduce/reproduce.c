@@ -56,12 +56,16 @@ static const option options[] = {
      "to none",
      .value = "KEY=VALUE"},
     {"variant", OPTION_CHOICE, offsetof(values, variant),
-     "full, medium: what to follow where the paper's text, its code and its parameter counts "
-     "disagree (default: as before in DIR, else code)",
+     "whose settings models and mixers have: the paper's, by its code, its text or its parameter "
+     "counts, which disagree, or the defaults of this library (default: as before in DIR, else "
+     "code at full and medium, library at small and tiny)",
      .choice = published_variant_name},
     {"rows", OPTION_STRING, offsetof(values, rows),
      "run only the row with this label, or else the rows whose label contains it or matches it as "
-     "a shell pattern",
+     "a shell pattern; ONE|TWO is both",
+     .value = "PATTERN"},
+    {"columns", OPTION_STRING, offsetof(values, columns),
+     "the same for columns, by their label or by the name of their data, such as cifar100",
      .value = "PATTERN"},
     {"dry-run", OPTION_FLAG, offsetof(values, dry_run),
      .help = "only print the command of every run"},
@@ -97,6 +101,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     /* the first given option, of those about runs and then of the others */
     const char *of_runs = o->scale                    ? "scale"
                           : o->rows                   ? "rows"
+                          : o->columns                ? "columns"
                           : o->data.count             ? "data"
                           : o->results                ? "results"
                           : o->seeds != OPTION_UNSET  ? "seeds"
@@ -412,10 +417,6 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status && all.plan.experiment != experiment_find(o->name))
         fprintf(stderr, "ssm2d reproduce: %s of an earlier version is %s now\n", o->name,
                 all.plan.experiment->name);
-    if (!status && o->variant && !all.plan.experiment->forms[all.plan.scale].published)
-        status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "--variant is for the paper's models; %s at scale %s has ours",
-                      all.plan.experiment->name, experiment_scale_name((int)all.plan.scale));
     if (!status) status = plan_create(context, &all.plan, &p, error);
     if (!status) status = run_experiment(context, o, &all, &p, error);
     plan_destroy(&p);

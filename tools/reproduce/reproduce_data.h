@@ -24,7 +24,7 @@ typedef struct data_choice {
     size_t published;   /* images to train on that the wanted data have as published */
     const char *help;   /* how to get the wanted data */
     const char *labels; /* how stand-ins differ from the wanted data in what is measured; or NULL */
-    int is_chosen;      /* rows that are to be run need them */
+    int is_chosen;      /* cells that are to be run need them */
     int is_placeholder; /* spec is NAME:FOLDER, for showing commands */
     /* Why the data cannot be opened now; the facts are those of before. "": they can. */
     ssm2d_error gone;

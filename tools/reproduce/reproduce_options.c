@@ -183,9 +183,17 @@ static ssm2d_status choose_changes(const reproduce_values *given, const cJSON *k
     plan_options *p = &o->plan;
     const cJSON *lr = cJSON_GetObjectItemCaseSensitive(kept, "lr"), *item,
                 *sets = cJSON_GetObjectItemCaseSensitive(kept, "set");
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kept, "variant"));
+    const int is_published = p->experiment->forms[p->scale].published;
+    /* earlier versions stored `variant` always, and had none but the library's where the form is
+     * not published */
+    const char *key = cJSON_HasObjectItem(kept, "follows") || !is_published ? "follows" : "variant",
+               *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kept, key));
     const int variant = variant_of(given->variant ? given->variant : name);
-    p->variant = variant < 0 ? VARIANT_CODE : (published_variant)variant;
+    p->variant = variant < 0 ? published_default(is_published) : (published_variant)variant;
+    if (!experiment_has_variants(p->experiment) && p->variant != VARIANT_LIBRARY)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "--variant %s: %s has no published settings, and only the variant library",
+                    published_variant_name(variant), p->experiment->name);
     p->lr = !isnan(given->lr)                           ? given->lr
             : cJSON_IsNumber(lr) && lr->valuedouble > 0 ? lr->valuedouble
                                                         : 0;
@@ -229,6 +237,7 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
                              .data = &o->data,
                              .before = o->facts,
                              .rows = given->rows,
+                             .columns = given->columns,
                              .out = given->out,
                              .seeds = given->seeds == OPTION_UNSET ? e.seeds : given->seeds,
                              .epochs = given->epochs == OPTION_UNSET ? e.epochs : given->epochs,
@@ -271,7 +280,7 @@ ssm2d_status reproduce_options_write(const ssm2d_context *context, const reprodu
         root && cJSON_AddStringToObject(root, "scale", experiment_scale_name((int)o->plan.scale))
         && cJSON_AddNumberToObject(root, "seeds", (double)o->plan.seeds)
         && cJSON_AddNumberToObject(root, "epochs", (double)o->plan.epochs)
-        && cJSON_AddStringToObject(root, "variant", published_variant_name((int)o->plan.variant))
+        && cJSON_AddStringToObject(root, "follows", published_variant_name((int)o->plan.variant))
         && cJSON_AddNumberToObject(root, "lr", o->plan.lr)
         && (sets = cJSON_AddArrayToObject(root, "set"))
         && (list = cJSON_AddArrayToObject(root, "data"))

@@ -7,7 +7,7 @@
 #include "reproduce_plan.h"
 
 typedef struct reproduce_values {
-    const char *name, *scale, *out, *rows, *results, *variant;
+    const char *name, *scale, *out, *rows, *columns, *results, *variant;
     word_list data, set;
     long seeds, epochs;
     double lr;

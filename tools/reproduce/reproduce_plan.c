@@ -43,47 +43,123 @@ const planned_run *plan_cell(const plan *p, int seed, int row, int column)
     return i < 0 ? NULL : &p->runs[i];
 }
 
-static void lower(const char *text, char out[128])
+enum { PATTERN = 128 };
+
+static void lower(const char *text, char out[PATTERN])
 {
     size_t i = 0;
-    for (; text[i] && i < 127; i++) out[i] = (char)tolower((unsigned char)text[i]);
+    for (; text[i] && i + 1 < PATTERN; i++) out[i] = (char)tolower((unsigned char)text[i]);
     out[i] = 0;
 }
 
 /* How well a label matches a pattern: 2, it is equal; 1, it contains it, or matches it as a shell
- * pattern; 0, not at all. Ignores case. */
+ * pattern; 0, not at all, as with an empty one. Ignores case. */
 static int fit(const char *pattern, const char *label)
 {
-    char wanted[128], is[128];
-    if (!pattern) return 1;
+    char wanted[PATTERN], is[PATTERN];
     lower(pattern, wanted);
     lower(label, is);
+    if (!*wanted) return 0;
     if (!strcmp(wanted, is)) return 2;
     return strpbrk(wanted, "*?[") ? !fnmatch(wanted, is, 0) : strstr(is, wanted) != NULL;
 }
 
-/* Chooses the rows that match best: with "ViT" the row of this label, but not "ViT w/ EMA". */
-static ssm2d_status choose_rows(plan *p, ssm2d_error *error)
+/* How well a cell matches a pattern: by the column's label, or its data's name. */
+static int column_fit(const plan *p, const char *pattern, int row, int column)
 {
-    int best = 0;
-    char shown[64];
-    while (p->form->columns[p->columns].label) p->columns++;
-    for (; p->form->rows[p->rows].label; p->rows++) {
-        const int fits = fit(p->options.rows, p->form->rows[p->rows].label);
-        if (fits > best) best = fits;
-    }
-    for (int r = 0; r < p->rows && best; r++)
-        p->chosen[r] = fit(p->options.rows, p->form->rows[r].label) == best;
-    if (best || !p->rows) return SSM2D_OK;
-    char labels[256] = "";
-    for (int r = 0; r < p->rows; r++) {
-        const size_t used = strlen(labels);
-        snprintf(labels + used, sizeof labels - used, "%s%s", r ? ", " : "",
-                 p->form->rows[r].label);
-    }
+    const int label = fit(pattern, p->form->columns[column].label);
+    if (!p->form->rows[row].mixer) return label;
+    return max_int(label, fit(pattern, data_name(p, row, column)));
+}
+
+/* Adds a name to a list in words, unless it is there already. */
+static void list_name(char list[256], const char *name)
+{
+    const size_t used = strlen(list), length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at += length)
+        if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ',')) return;
+    snprintf(list + used, 256 - used, "%s%s", used ? ", " : "", name);
+}
+
+static ssm2d_status fail_no_row(const plan *p, const char *pattern, ssm2d_error *error)
+{
+    char labels[256] = "", shown[64];
+    for (int r = 0; r < p->rows; r++) list_name(labels, p->form->rows[r].label);
     return fail(error, SSM2D_ERROR_ARGUMENT, "--rows %s: no row of %s has this label; they are %s",
-                text_show(p->options.rows, strlen(p->options.rows), shown, sizeof shown),
+                text_show(pattern, strlen(pattern), shown, sizeof shown),
                 p->options.experiment->name, labels);
+}
+
+static ssm2d_status fail_no_column(const plan *p, const char *pattern, ssm2d_error *error)
+{
+    char labels[256] = "", names[256] = "", shown[64];
+    for (int c = 0; c < p->columns; c++) list_name(labels, p->form->columns[c].label);
+    for (int r = 0; r < p->rows; r++)
+        for (int c = 0; c < p->columns; c++)
+            if (has_runs(p, r, c)) list_name(names, data_name(p, r, c));
+    return fail(
+        error, SSM2D_ERROR_ARGUMENT,
+        "--columns %s: no cell of %s that would be run has a column of this label, or these "
+        "data; labels are %s; data are %s",
+        text_show(pattern, strlen(pattern), shown, sizeof shown), p->options.experiment->name,
+        labels, names);
+}
+
+/* The first of the alternatives ONE|TWO..; returns those after it, or NULL. */
+static const char *next_pattern(const char *patterns, char one[PATTERN])
+{
+    const size_t length = strcspn(patterns, "|");
+    snprintf(one, PATTERN, "%.*s", (int)min_size(length, PATTERN), patterns);
+    return patterns[length] ? patterns + length + 1 : NULL;
+}
+
+/* Chooses the rows that match best: with "ViT" the row of this label, but not "ViT w/ EMA". */
+static ssm2d_status choose_rows(const plan *p, const char *patterns,
+                                char is_chosen[EXPERIMENT_ROWS], ssm2d_error *error)
+{
+    char pattern[PATTERN];
+    for (const char *rest = patterns; rest;) {
+        int best = 0;
+        rest = next_pattern(rest, pattern);
+        for (int r = 0; r < p->rows; r++)
+            best = max_int(best, fit(pattern, p->form->rows[r].label));
+        if (!best) return fail_no_row(p, pattern, error);
+        for (int r = 0; r < p->rows; r++)
+            is_chosen[r] |= fit(pattern, p->form->rows[r].label) == best;
+    }
+    return SSM2D_OK;
+}
+
+/* Chooses the cells of these rows whose columns match best. */
+static ssm2d_status choose_columns(plan *p, const char *patterns, const char rows[EXPERIMENT_ROWS],
+                                   ssm2d_error *error)
+{
+    char pattern[PATTERN], fits[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS] = {{0}};
+    for (const char *rest = patterns; rest;) {
+        int best = 0;
+        rest = next_pattern(rest, pattern);
+        for (int r = 0; r < p->rows; r++)
+            for (int c = 0; c < p->columns && rows[r]; c++) {
+                if (p->form->rows[r].mixer && !has_runs(p, r, c)) continue;
+                fits[r][c] = (char)column_fit(p, pattern, r, c);
+                best = max_int(best, fits[r][c]);
+            }
+        if (!best) return fail_no_column(p, pattern, error);
+        for (int r = 0; r < p->rows; r++)
+            for (int c = 0; c < p->columns; c++) p->chosen[r][c] |= fits[r][c] == best;
+    }
+    return SSM2D_OK;
+}
+
+static ssm2d_status choose_cells(plan *p, ssm2d_error *error)
+{
+    const plan_options *o = &p->options;
+    char rows[EXPERIMENT_ROWS] = {0};
+    while (p->form->columns[p->columns].label) p->columns++;
+    while (p->form->rows[p->rows].label) p->rows++;
+    if (!p->rows) return SSM2D_OK;
+    const ssm2d_status status = choose_rows(p, o->rows ? o->rows : "*", rows, error);
+    return status ? status : choose_columns(p, o->columns ? o->columns : "*", rows, error);
 }
 
 /* Finds the data that an experiment calls name, unless they have been found already. */
@@ -95,7 +171,7 @@ static ssm2d_status find_choice(ssm2d_context *context, plan *p, const data_sear
     for (int i = 0; i < p->choice_count; i++)
         if (!strcmp(p->choices[i].wanted, name)) return SSM2D_OK;
     const ssm2d_status status = reproduce_data_find(context, search, name, choice, &why);
-    /* rows that are not run need no data */
+    /* cells that are not run need no data */
     if (status && (is_chosen || status == SSM2D_ERROR_MEMORY))
         return fail(error, status, "%s", why.line);
     if (status) choice->name = NULL;
@@ -104,7 +180,7 @@ static ssm2d_status find_choice(ssm2d_context *context, plan *p, const data_sear
     return SSM2D_OK;
 }
 
-/* Finds the data of all cells, those of chosen rows first. */
+/* Finds the data of all cells, those of chosen ones first. */
 static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *error)
 {
     const data_search search = {p->options.data, p->options.before, p->options.scale,
@@ -114,7 +190,7 @@ static ssm2d_status find_data(ssm2d_context *context, plan *p, ssm2d_error *erro
     for (int is_chosen = 1; is_chosen >= 0; is_chosen--)
         for (int r = 0; r < p->rows; r++)
             for (int c = 0; c < p->columns && !status; c++) {
-                if (!has_runs(p, r, c) || p->chosen[r] != is_chosen) continue;
+                if (!has_runs(p, r, c) || p->chosen[r][c] != is_chosen) continue;
                 status = find_choice(context, p, &search, data_name(p, r, c), is_chosen, error);
                 if (!status && is_chosen) found += plan_data(p, r, c)->name != NULL;
                 wanted += is_chosen;
@@ -142,7 +218,7 @@ static int place_of(plan *p, const planned_run *run)
     return i;
 }
 
-/* Plans the runs of the chosen rows, or of the others. All rows of one seed come before the next
+/* Plans the runs of the chosen cells, or of the others. All rows of one seed come before the next
  * seed, so that a table fills evenly. */
 static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
 {
@@ -153,7 +229,7 @@ static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
         for (int r = 0; r < p->rows; r++)
             for (int c = 0; c < p->columns; c++) {
                 int *cell = &p->cells[cell_index(p, seed, r, c)];
-                if (p->chosen[r] != is_chosen) continue;
+                if (p->chosen[r][c] != is_chosen) continue;
                 const data_choice *data = has_runs(p, r, c) ? plan_data(p, r, c) : NULL;
                 *cell = -1;
                 if (!data || !data->name) continue;
@@ -204,7 +280,7 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
                 .options = *options,
                 .form = &options->experiment->forms[options->scale]};
     ssm2d_status status = check_scale(p, error);
-    if (!status) status = choose_rows(p, error);
+    if (!status) status = choose_cells(p, error);
     if (!status) status = find_data(context, p, error);
     if (status || !p->rows) return status;
     const size_t cells = cell_index(p, options->seeds, 0, 0);

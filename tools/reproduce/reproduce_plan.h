@@ -32,7 +32,8 @@ typedef struct plan_options {
     experiment_scale scale;
     const word_list *data;    /* of --data */
     const data_facts *before; /* [DATA_NAMES]: what is known about data that are gone */
-    const char *rows;         /* pattern of the labels of rows to run; NULL: all */
+    const char *rows;         /* patterns ONE|TWO.. of the labels of rows to run; NULL: all */
+    const char *columns;      /* the same of columns, or of the names of their data */
     const char *out;
     long seeds, epochs; /* epochs 0: the form's */
     published_variant variant;
@@ -46,12 +47,13 @@ typedef struct plan {
     plan_options options;
     const experiment_form *form;
     int rows, columns;
-    int chosen[EXPERIMENT_ROWS]; /* whether a row matches the pattern, and so is to be run */
+    /* Whether row and column match the patterns, so that the cell is to be run. */
+    char chosen[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS];
     /* By the names of data that the experiment has; those without a name are missing. */
     data_choice choices[EXPERIMENT_COLUMNS + EXPERIMENT_ROWS];
     int choice_count;
-    planned_run *runs; /* [all]: those of chosen rows come first */
-    int count;         /* of chosen rows */
+    planned_run *runs; /* [all]: those of chosen cells come first */
+    int count;         /* of chosen cells */
     int all;
     uint64_t used; /* words of options.sets that a run has, as bits */
     int *cells;    /* [seeds][rows][columns]: the index of its run; -1: none */

@@ -12,6 +12,7 @@
 /* A run under construction: its words follow each other in its text. */
 typedef struct writing {
     planned_run *run;
+    published_variant variant;
     size_t used;
     int full;
 } writing;
@@ -49,19 +50,33 @@ static void name_add(writing *w, const char *text, size_t length)
     name[at] = 0;
 }
 
+/* The setting in a word of an experiment, or NULL if it does not apply in the variant. */
+static const char *word_in(const char *word, published_variant v)
+{
+    static const struct {
+        const char *prefix;
+        int is_library;
+    } kinds[] = {{PAPER_WORD, 0}, {LIBRARY_WORD, 1}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const size_t length = strlen(kinds[i].prefix);
+        if (!strncmp(word, kinds[i].prefix, length))
+            return kinds[i].is_library == (v == VARIANT_LIBRARY) ? word + length : NULL;
+    }
+    return word;
+}
+
 /* Settings, separated by spaces, as --set. In the name they are parts of their own, or together
  * `called`. */
 static void add_settings_as(writing *w, const char *settings, const char *called)
 {
     if (called && *settings) name_add(w, called, strlen(called));
-    for (const char *s = settings ? settings : ""; *s;) {
-        const size_t length = strcspn(s, " ");
-        if (length) {
-            add(w, "--set");
-            add(w, "%.*s", (int)length, s);
-            if (!called) name_add(w, s, length);
-        }
-        s += length + (s[length] == ' ');
+    for (const char *s = settings ? settings : "", *end; *s; s = end + (*end == ' ')) {
+        end = s + strcspn(s, " ");
+        const char *word = word_in(s, w->variant);
+        if (end == s || !word) continue;
+        add(w, "--set");
+        add(w, "%.*s", (int)(end - word), word);
+        if (!called) name_add(w, word, (size_t)(end - word));
     }
 }
 
@@ -81,18 +96,22 @@ static void fraction_text(const plan *p, const experiment_column *c, const data_
 }
 
 /* What the paper's runs have: the code's settings of a model and its mixer go by the name `paper`,
- * and the text's of training by `text`. */
+ * and the text's of training by `text`. Where a model stands for another than usual, the name says
+ * for which. */
 static void add_published(writing *w, const plan *p, const char *backbone, const char *mixed,
-                          const char *rules, const char *own)
+                          const char *own)
 {
-    const int is_complex = own && strstr(own, CARTESIAN) != NULL;
-    const published_settings s =
-        published_find(backbone, mixed, is_complex, rules, p->options.variant);
-    char all[512];
+    const char *other = p->form->stands_for.model;
+    const int is_other = other && !strcmp(other, backbone);
+    const char *paper = is_other ? p->form->stands_for.paper : published_model(backbone);
+    const int is_complex = own && strstr(own, COMPLEX_SYSTEMS) != NULL;
+    const published_settings s = published_find(paper, mixed, is_complex, w->variant);
+    char all[512], called[32];
     snprintf(all, sizeof all, "%s%s%s", s.model, *s.model && *s.mixer ? " " : "", s.mixer);
-    add_settings_as(w, all, "paper");
+    snprintf(called, sizeof called, "paper%s%s", is_other ? "-" : "", is_other ? paper : "");
+    add_settings_as(w, all, called);
     add_settings(w, s.variant);
-    add_settings_as(w, s.training, "text");
+    if (p->form->published) add_settings_as(w, s.training, "text");
 }
 
 /* The user's settings: those whose bit is set in `taken`. */
@@ -115,7 +134,7 @@ static ssm2d_status write_run_with(const plan *p, const experiment_row *r,
                                    const experiment_column *c, const data_choice *data, int seed,
                                    uint64_t taken, planned_run *run, ssm2d_error *error)
 {
-    writing w = {.run = run};
+    writing w = {.run = run, .variant = p->options.variant};
     char fraction[32], number[32];
     const char *mixed = !strcmp(r->mixer, "none") && c->plain_mixer ? c->plain_mixer : r->mixer;
     const char *backbone = first_of(r->model, c->model),
@@ -138,7 +157,7 @@ static ssm2d_status write_run_with(const plan *p, const experiment_row *r,
     add_settings(&w, r->settings);
     add_settings(&w, c->settings);
     add_settings(&w, p->form->settings);
-    if (p->form->published) add_published(&w, p, backbone, mixed, rules, r->settings);
+    if (w.variant != VARIANT_LIBRARY) add_published(&w, p, backbone, mixed, r->settings);
     add_given(&w, &p->options, taken);
     fraction_text(p, c, data, fraction);
     if (*fraction) {

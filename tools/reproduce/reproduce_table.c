@@ -41,6 +41,14 @@ int table_has_times(const plan *p)
 
 /* ---- summaries ------------------------------------------------------------------------------- */
 
+double table_value(const table *t, int seed, int row, int column)
+{
+    const planned_run *run = plan_cell(t->plan, seed, row, column);
+    if (!run || t->states[run - t->plan->runs] != RUN_DONE) return NAN;
+    const run_result *r = &t->results[run - t->plan->runs];
+    return 100 * (t->plan->form->columns[column].measure == MEASURE_TOP5 ? r->top5 : r->score);
+}
+
 static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
 {
     const plan *p = t->plan;
@@ -53,14 +61,14 @@ static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
         const run_result *r = &t->results[run - p->runs];
         cell->failed += t->states[run - p->runs] == RUN_FAILED;
         if (t->states[run - p->runs] != RUN_DONE) continue;
-        spread_add(&value, top5 ? r->top5 : r->score);
+        spread_add(&value, table_value(t, seed, row, column));
         spread_add(&best, top5 ? NAN : r->best);
         spread_add(&speed, r->images_per_s);
         if (!(cell->parameters > 0)) cell->parameters = r->parameters;
     }
     cell->n = value.n;
-    cell->mean = 100 * value.mean;
-    cell->std = 100 * value.deviation;
+    cell->mean = value.mean;
+    cell->std = value.deviation;
     cell->best = 100 * best.mean;
     cell->best_std = 100 * best.deviation;
     cell->images_per_s = speed.mean;
@@ -91,10 +99,12 @@ static void sum_up(table *t)
     const row_summary *plain = NULL;
     for (int r = 0; r < p->rows; r++) {
         row_summary *row = &t->rows[r];
-        *row = (row_summary){.time = NAN, .delta = NAN, .is_shown = p->chosen[r]};
+        *row = (row_summary){.time = NAN, .delta = NAN};
         for (int c = 0; c < p->columns; c++) {
             sum_up_cell(t, r, c, &row->cells[c]);
-            row->is_shown |= row->cells[c].n > 0;
+            const int is_shown = p->chosen[r][c] || row->cells[c].n > 0;
+            row->is_shown |= is_shown;
+            t->is_shown[c] |= is_shown;
             if (!(row->parameters > 0)) row->parameters = row->cells[c].parameters;
         }
         if (p->form->rows[r].plain) plain = row;
@@ -103,14 +113,15 @@ static void sum_up(table *t)
     }
 }
 
-/* Which rows are shown, and how many runs they have in all; each counts once. */
+/* How many runs the shown cells have in all; each counts once. */
 static void count_runs(table *t)
 {
     const plan *p = t->plan;
     for (int i = 0; i < p->all; i++) {
         int is_shown = 0;
         for (int cell = 0; cell < (int)p->options.seeds * p->rows * p->columns; cell++)
-            is_shown |= p->cells[cell] == i && t->rows[cell / p->columns % p->rows].is_shown;
+            is_shown |= p->cells[cell] == i && t->is_shown[cell % p->columns]
+                        && t->rows[cell / p->columns % p->rows].is_shown;
         t->runs += is_shown;
         t->done += is_shown && t->states[i] == RUN_DONE;
         t->failed += is_shown && t->states[i] == RUN_FAILED;

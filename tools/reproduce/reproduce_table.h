@@ -18,7 +18,7 @@ typedef struct row_summary {
     double time;       /* of training, as a multiple of the plain row's; NAN: not known */
     double parameters; /* of the first column that has a run; 0: not known */
     double delta;      /* of pairs of columns; NAN: not known */
-    int is_shown;      /* it is chosen, or has results */
+    int is_shown;      /* a cell of it is chosen, or has results */
 } row_summary;
 
 typedef struct table {
@@ -26,7 +26,8 @@ typedef struct table {
     run_state *states; /* [plan.all] */
     run_result *results;
     row_summary rows[EXPERIMENT_ROWS];
-    int runs, done, failed; /* of the rows that are shown */
+    int is_shown[EXPERIMENT_COLUMNS]; /* a cell of the column is chosen, or has results */
+    int runs, done, failed;           /* of the cells that are shown */
 } table;
 
 /* Reads the existing results. The caller destroys it. */
@@ -38,6 +39,8 @@ void table_destroy(table *t);
 enum { TABLE_LABEL = 96 };
 const char *table_column_label(const plan *p, int column, char text[TABLE_LABEL]);
 const char *table_row_label(const plan *p, int row, char text[TABLE_LABEL]);
+/* What a run of a cell has reached, in percent; NAN without a result. */
+double table_value(const table *t, int seed, int row, int column);
 /* Whether the table has train times: not at scale tiny, whose models are too small for them. */
 int table_has_times(const plan *p);
 

@@ -27,6 +27,13 @@ static void put_number(FILE *out, double x, const char *end)
     fputs(end, out);
 }
 
+/* NULL for an experiment without variants. */
+static const char *variant_name(const plan *p)
+{
+    const plan_options *o = &p->options;
+    return experiment_has_variants(o->experiment) ? published_variant_name((int)o->variant) : NULL;
+}
+
 static void put_cell(FILE *out, const table *t, int r, int c)
 {
     const plan *p = t->plan;
@@ -52,7 +59,7 @@ static void put_cell(FILE *out, const table *t, int r, int c)
     put_text(out, row->paper_parameters);
     put_number(out, s->delta, ",");
     fprintf(out, "%s,", row->paper_delta ? row->paper_delta : "");
-    put_text(out, p->form->published ? published_variant_name((int)p->options.variant) : "");
+    put_text(out, variant_name(p));
     put_number(out, p->options.lr > 0 ? p->options.lr : NAN, ",\"");
     for (int i = 0; i < p->options.sets.count; i++)
         fprintf(out, "%s%s", i ? " " : "", p->options.sets.words[i]);
@@ -70,7 +77,8 @@ ssm2d_status table_write_csv(const table *t, const char *path, ssm2d_error *erro
           "variant,lr,set\n",
           file.stream);
     for (int r = 0; r < p->rows; r++)
-        for (int c = 0; c < p->columns && t->rows[r].is_shown; c++) put_cell(file.stream, t, r, c);
+        for (int c = 0; c < p->columns; c++)
+            if (t->rows[r].is_shown && t->is_shown[c]) put_cell(file.stream, t, r, c);
     return atomic_commit(&file, error);
 }
 
@@ -159,7 +167,8 @@ static int add_row(cJSON *list, const table *t, int r)
                && add_text(o, "paper_parameters", row->paper_parameters)
                && add_number(o, "delta", s->delta) && add_text(o, "paper_delta", row->paper_delta)
                && (cells = cJSON_AddArrayToObject(o, "cells"));
-    for (int c = 0; c < p->columns && good; c++) good = add_cell(cells, t, r, c);
+    for (int c = 0; c < p->columns && good; c++)
+        if (t->is_shown[c]) good = add_cell(cells, t, r, c);
     return add_or_delete(list, o, good);
 }
 
@@ -176,13 +185,13 @@ static int add_data(cJSON *list, const data_choice *d)
 static int add_variant(cJSON *root, const plan *p)
 {
     const plan_options *o = &p->options;
-    const int is_published = p->form->published;
+    char note[PUBLISHED_NOTE];
     cJSON *sets = NULL;
-    int good =
-        add_text(root, "variant", is_published ? published_variant_name((int)o->variant) : NULL)
-        && add_text(root, "variant_note", is_published ? published_variant_note(o->variant) : NULL)
-        && add_number(root, "lr", o->lr > 0 ? o->lr : NAN)
-        && (sets = cJSON_AddArrayToObject(root, "set"));
+    published_variant_note(o->variant, p->form->published, note);
+    int good = add_text(root, "variant", variant_name(p))
+               && add_text(root, "variant_note", variant_name(p) ? note : NULL)
+               && add_number(root, "lr", o->lr > 0 ? o->lr : NAN)
+               && (sets = cJSON_AddArrayToObject(root, "set"));
     for (int i = 0; i < o->sets.count && good; i++)
         good = json_add(sets, NULL, cJSON_CreateString(o->sets.words[i]));
     return good;

@@ -19,7 +19,17 @@ static int has_paper_data(const plan *p)
 
 static int is_changed(const plan *p)
 {
-    return p->options.epochs || p->options.lr > 0 || p->options.sets.count;
+    return p->options.epochs || p->options.lr > 0 || p->options.sets.count
+           || (p->form->published && p->options.variant == VARIANT_LIBRARY);
+}
+
+/* which: rows or columns */
+static void print_selection(FILE *out, const char *which, const char *pattern)
+{
+    if (!pattern) return;
+    fprintf(out, "Only the %s that match `", which);
+    text_print(out, pattern);
+    fprintf(out, "` are run; others are shown if they have results.\n\n");
 }
 
 void table_print_notes(FILE *out, const plan *p)
@@ -50,12 +60,13 @@ void table_print_notes(FILE *out, const plan *p)
         }
         fprintf(out, ".\n\n");
     }
-    if (p->form->published) fprintf(out, "%s\n\n", published_variant_note(p->options.variant));
-    if (p->options.rows) {
-        fprintf(out, "Only the rows that match `");
-        text_print(out, p->options.rows);
-        fprintf(out, "` are run; others are shown if they have results.\n\n");
+    if (experiment_has_variants(e)) {
+        char note[PUBLISHED_NOTE];
+        published_variant_note(p->options.variant, p->form->published, note);
+        fprintf(out, "%s\n\n", note);
     }
+    print_selection(out, "rows", p->options.rows);
+    print_selection(out, "columns", p->options.columns);
     for (int i = 0; i < p->choice_count; i++) {
         const data_choice *d = &p->choices[i];
         if (!d->name && !d->is_chosen) continue;
@@ -91,14 +102,36 @@ static void print_failures(FILE *out, const table *t)
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
 
-static void print_mean(FILE *out, double mean, double std, int n, int failed)
+enum { MAX_LISTED = 5 }; /* seeds whose values are listed; tables of more have their number */
+
+/* The value of every seed, with a dash for those without a result. */
+static void print_seeds(FILE *out, const table *t, int row, int column)
 {
-    if (!n)
-        fprintf(out, " %s |", failed ? "failed" : "-");
-    else if (n == 1)
-        fprintf(out, " %.2f (n = 1) |", mean);
-    else
-        fprintf(out, " %.2f ± %.2f (n = %d) |", mean, std, n);
+    for (int seed = 0; seed < (int)t->plan->options.seeds; seed++) {
+        const double value = table_value(t, seed, row, column);
+        fputs(seed ? ", " : "", out);
+        if (isnan(value))
+            fputs("-", out);
+        else
+            fprintf(out, "%.2f", value);
+    }
+}
+
+static void print_mean(FILE *out, const table *t, int row, int column)
+{
+    const cell_summary *cell = &t->rows[row].cells[column];
+    if (!cell->n) {
+        fprintf(out, " %s |", cell->failed ? "failed" : "-");
+        return;
+    }
+    fprintf(out, " %.2f ", cell->mean);
+    if (cell->n > 1) fprintf(out, "± %.2f ", cell->std);
+    if (cell->n > 1 && t->plan->options.seeds <= MAX_LISTED) {
+        fputs("(", out);
+        print_seeds(out, t, row, column);
+        fputs(") |", out);
+    } else
+        fprintf(out, "(n = %d) |", cell->n);
 }
 
 /* Which values the paper has for the shown rows; columns without any are omitted. */
@@ -113,7 +146,8 @@ static paper_columns paper_of(const table *t)
     for (int r = 0; r < p->rows; r++) {
         const experiment_row *row = &p->form->rows[r];
         if (!t->rows[r].is_shown) continue;
-        for (int c = 0; c < p->columns; c++) has.cells[c] |= row->paper[c] != NULL;
+        for (int c = 0; c < p->columns; c++)
+            has.cells[c] |= t->is_shown[c] && row->paper[c] != NULL;
         has.delta |= row->paper_delta != NULL;
         has.time |= row->paper_time != NULL;
         has.parameters |= row->paper_parameters != NULL;
@@ -142,6 +176,7 @@ static void print_head(FILE *out, const table *t, const paper_columns *paper)
     fprintf(out, "| model |");
     for (int c = 0; c < p->columns; c++) {
         const int has_best = p->form->columns[c].measure == MEASURE_ACCURACY;
+        if (!t->is_shown[c]) continue;
         width += print_heading(out, table_column_label(p, c, label), 0);
         if (has_best) width += print_heading(out, "best epoch", 0);
         if (paper->cells[c]) width += print_heading(out, "paper", 0);
@@ -182,7 +217,8 @@ static void print_row(FILE *out, const table *t, const paper_columns *paper, int
     fprintf(out, "| %s |", table_row_label(p, r, label));
     for (int c = 0; c < p->columns; c++) {
         const cell_summary *cell = &row->cells[c];
-        print_mean(out, cell->mean, cell->std, cell->n, cell->failed);
+        if (!t->is_shown[c]) continue;
+        print_mean(out, t, r, c);
         if (p->form->columns[c].measure == MEASURE_ACCURACY)
             print_number(out, cell->n ? cell->best : NAN, 2, "");
         print_paper(out, paper->cells[c], about->paper[c]);
@@ -204,8 +240,11 @@ static void print_row(FILE *out, const table *t, const paper_columns *paper, int
 
 static void print_explanation(FILE *out, const table *t)
 {
-    fprintf(out, "\nAccuracies on test images in percent, after the last epoch: mean ± standard "
-                 "deviation over seeds; then the mean of the best epochs.");
+    fprintf(out,
+            "\nAccuracies on test images in percent, after the last epoch: mean ± standard "
+            "deviation over seeds (%s); then the mean of the best epochs.",
+            t->plan->options.seeds <= MAX_LISTED ? "each seed's, or n, the number of seeds"
+                                                 : "n, the number of seeds");
     for (int i = 0; i < t->plan->all; i++)
         if (t->states[i] == RUN_DONE && t->results[i].choice == CHOICE_TEST) {
             fprintf(out, " The best epoch is chosen by the test images, so that it is slightly "
