@@ -1,4 +1,5 @@
 # How SIMD bodies are compiled (src/simd, src/ops/simd).
+include(CheckCCompilerFlag)
 
 # Register blocking needs unrolling in every build type, and no loads carried over in registers it
 # has not got; instrumented by a sanitizer, the unrolled bodies would take minutes to compile.
@@ -31,5 +32,19 @@ function(ssm2d_simd_files result baseline avx2 avx512)
   else()
     set(flags -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mprefer-vector-width=512)
     set_source_files_properties(${avx512} PROPERTIES COMPILE_OPTIONS "${flags}")
+  endif()
+endfunction()
+
+# ssm2d_avx512bf16_files(RESULT FILES..): the files for AVX-512 with BF16, where the compiler has it;
+# else none.
+function(ssm2d_avx512bf16_files result)
+  check_c_compiler_flag(-mavx512bf16 HAVE_AVX512BF16_FLAG)
+  set(${result} PARENT_SCOPE)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND HAVE_AVX512BF16_FLAG
+      AND NOT SSM2D_EMULATE_AVX512)
+    set(flags -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx512bf16 -mfma
+      -mprefer-vector-width=512)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${flags}")
+    set(${result} ${ARGN} PARENT_SCOPE)
   endif()
 endfunction()

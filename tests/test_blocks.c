@@ -5,6 +5,7 @@
  * of this machine, in float, and in test_blocks_double.c in double. */
 #include "problem.h"
 
+#include "ops/simd/gemm_table.h"
 #include "ops/simd/simd_ops.h"
 #include "simd/simd_table.h"
 
@@ -60,23 +61,40 @@ static void on_each_level(level_test *test)
 
 enum { ROWS = 27, DEPTH = 67 };
 
+typedef void gemm_test(cpu_level level, const gemm_table *gemm);
+
+/* Every table of this machine: with factors that are real, and bfloat16, by instructions made for
+ * them and without. */
+static void on_each_gemm(gemm_test *test)
+{
+    for (int level = 0; level < CPU_LEVELS; level++) {
+        cpu_level found;
+        ssm2d_error error;
+        if (cpu_choose(cpu_names[level], &found, &error)) continue; /* this machine lacks it */
+        const gemm_table *plain = gemm_bfloat16_plain(found),
+                         *best = gemm_for(found, ELEMENT_BFLOAT16);
+        test(found, gemm_for(found, ELEMENT_REAL));
+        if (plain) test(found, plain);
+        if (best != plain) test(found, best);
+    }
+}
+
 /* y[m][n] for the first m rows of x and the first n columns of W. */
-static void product(const simd_ops *ops, real *y, size_t m, size_t n, size_t k, const real *x,
+static void product(const gemm_table *gemm, real *y, size_t m, size_t n, size_t k, const real *x,
                     const real *w, size_t columns, const real *bias, int adds)
 {
-    real *packed = zeros(ops->gemm_packed_size(n, k));
-    ops->gemm_pack(&(gemm_pack_args){n, k, w, columns, 1, packed}, 0, n);
-    ops->gemm_packed(&(gemm_packed_args){m, n, k, k, columns, x, packed, bias, y, adds}, 0, n);
+    real *packed = zeros(gemm->gemm_packed_size(n, k));
+    gemm->gemm_pack(&(gemm_pack_args){n, k, w, columns, 1, packed}, 0, n);
+    gemm->gemm_packed(&(gemm_packed_args){m, n, k, k, columns, x, packed, bias, y, adds}, 0, n);
     free(packed);
 }
 
 /* Every row alone and all columns is the reference: other blocks have more rows, or end within the
  * columns. */
-static void packed_blocks_on(cpu_level level, const simd_ops *ops, const simd_table *table)
+static void packed_blocks_on(cpu_level level, const gemm_table *gemm)
 {
-    (void)table;
     static const size_t depths[] = {1, 8, DEPTH};
-    const size_t columns = 2 * ops->panel;
+    const size_t columns = 2 * gemm->panel;
     real *x = numbers(ROWS * DEPTH, 1), *w = numbers(DEPTH * columns, 2),
          *bias = numbers(columns, 3), *start = numbers(ROWS * columns, 4);
     for (int mode = 0; mode < 3; mode++)
@@ -85,13 +103,13 @@ static void packed_blocks_on(cpu_level level, const simd_ops *ops, const simd_ta
             const real *from = mode == 1 ? bias : NULL;
             real *want = copy_of(start, ROWS * columns);
             for (size_t i = 0; i < ROWS; i++)
-                product(ops, want + i * columns, 1, columns, k, x + i * k, w, columns, from,
+                product(gemm, want + i * columns, 1, columns, k, x + i * k, w, columns, from,
                         mode == 2);
             for (size_t m = 1; m <= ROWS; m++)
                 for (size_t n = 1; n <= columns; n++) {
                     if (m < ROWS && n < columns && n % 5) continue;
                     real *y = copy_of(start, ROWS * columns);
-                    product(ops, y, m, n, k, x, w, columns, from, mode == 2);
+                    product(gemm, y, m, n, k, x, w, columns, from, mode == 2);
                     for (size_t i = 0; i < m; i++)
                         same(level, "gemm_packed", m, n, y + i * columns, want + i * columns, n);
                     free(y);
@@ -104,29 +122,28 @@ static void packed_blocks_on(cpu_level level, const simd_ops *ops, const simd_ta
 static void packed_product_has_same_bits_in_any_block(void **state)
 {
     (void)state;
-    on_each_level(packed_blocks_on);
+    on_each_gemm(packed_blocks_on);
 }
 
 /* A row of dW comes from a column of dy: all rows at once are the reference for parts of them, and
  * for a dy of fewer columns, whose last blocks are lower. */
-static void tn_blocks_on(cpu_level level, const simd_ops *ops, const simd_table *table)
+static void tn_blocks_on(cpu_level level, const gemm_table *gemm)
 {
-    (void)table;
-    const size_t k = 2 * ops->panel + 3, m = DEPTH;
+    const size_t k = 2 * gemm->panel + 3, m = DEPTH;
     real *x = numbers(m * k, 5), *dy = numbers(m * ROWS, 6), *scratch;
     real *want = zeros(ROWS * k), *bias = zeros(ROWS), *few = zeros(m * ROWS);
-    scratch = zeros(ops->gemm_tn_scratch_size(k));
-    ops->gemm_tn(&(gemm_tn_args){m, ROWS, k, k, ops->tn_depth, 0, x, dy, want, bias, 0},
-                 &(gemm_tn_part){0, ROWS, 0, k}, scratch);
+    scratch = zeros(gemm->gemm_tn_scratch_size(k));
+    gemm->gemm_tn(&(gemm_tn_args){m, ROWS, k, k, gemm->tn_depth, 0, x, dy, want, bias, 0},
+                  &(gemm_tn_part){0, ROWS, 0, k}, scratch);
     for (size_t n = 1; n <= ROWS; n++)
-        for (size_t left = 0; left < k; left += ops->panel) {
+        for (size_t left = 0; left < k; left += gemm->panel) {
             real *dw = zeros(ROWS * k), *db = zeros(ROWS);
             for (size_t i = 0; i < m; i++) memcpy(few + i * n, dy + i * ROWS, n * sizeof(real));
-            const gemm_tn_args args = {m, n, k, k, ops->tn_depth, 0, x, few, dw, db, 0};
-            for (size_t first = 0; first < n; first += ops->tn_rows) {
-                const size_t end = first + ops->tn_rows < n ? first + ops->tn_rows : n;
-                if (left) ops->gemm_tn(&args, &(gemm_tn_part){first, end, 0, left}, scratch);
-                ops->gemm_tn(&args, &(gemm_tn_part){first, end, left, k}, scratch);
+            const gemm_tn_args args = {m, n, k, k, gemm->tn_depth, 0, x, few, dw, db, 0};
+            for (size_t first = 0; first < n; first += gemm->tn_rows) {
+                const size_t end = first + gemm->tn_rows < n ? first + gemm->tn_rows : n;
+                if (left) gemm->gemm_tn(&args, &(gemm_tn_part){first, end, 0, left}, scratch);
+                gemm->gemm_tn(&args, &(gemm_tn_part){first, end, left, k}, scratch);
             }
             same(level, "gemm_tn", n, left, dw, want, n * k);
             same(level, "gemm_tn, bias", n, left, db, bias, n);
@@ -138,7 +155,7 @@ static void tn_blocks_on(cpu_level level, const simd_ops *ops, const simd_table 
 static void tn_product_has_same_bits_in_any_block(void **state)
 {
     (void)state;
-    on_each_level(tn_blocks_on);
+    on_each_gemm(tn_blocks_on);
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ STEPS, LR = 20, 1e-3
 
 @unittest.skipUnless(TOOL.is_file(), "the ssm2d command is not beside the library")
 class Trajectories(Folders):
-    def tool(self, model) -> tuple:
+    def tool(self, model, *options) -> tuple:
         """(losses, the trained model). All images are one batch, so that their order does not
         matter; without weight decay, whose groups are a choice of the caller in PyTorch."""
         start = self.folder / "start"
@@ -27,18 +27,20 @@ class Trajectories(Folders):
         run = self.train("--start", start / "model.safetensors", "--config", start / "config.json",
                          "--epochs", STEPS, "--batch", "64", "--schedule", "constant", "--warmup",
                          "0", "--lr", LR, "--decay", "0", "--smoothing", "0", "--log-every", "1",
-                         "--set", "norm_mean=0.5", "--set", "norm_std=0.25")
+                         "--set", "norm_mean=0.5", "--set", "norm_std=0.25", *options)
         lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
         return [line["loss"] for line in lines if line["kind"] == "step"], load_run(run)
 
-    def pytorch(self, model) -> list:
+    def pytorch(self, model, bfloat16=False) -> list:
         x, labels = self.batch(model, "train")
         optimizer = torch.optim.AdamW(model.parameters(), lr=LR, weight_decay=0)
         losses = []
         model.train()
         for _ in range(STEPS):
             optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), labels)
+            with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+                logits = model(x)
+            loss = F.cross_entropy(logits.float(), labels)
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
@@ -60,6 +62,22 @@ class Trajectories(Folders):
                 self.assertLess(error(got[key].numpy(), value.numpy()), bound, key)
                 moved += bool((value - before[key]).abs().max() > 1e-3)
         self.assertGreater(moved, 0.9 * len(before))
+
+    def test_bfloat16(self):
+        # PyTorch also keeps activations in bfloat16, which the tool does not: it stays closer to
+        # float32 than autocast is
+        settings = dict(classes=4, image_size=(8, 12), channels=1, mean=0.5, std=0.25,
+                        backend="torch", mixer="none", dim=32, heads=2, depth=2)
+        model = create_model("vit-mini", **settings)
+        start = {key: value.clone() for key, value in model.state_dict().items()}
+        losses = np.array(self.tool(model, "--precision", "bf16")[0])
+        autocast = np.array(self.pytorch(model, bfloat16=True))
+        model.load_state_dict(start)
+        exact = np.array(self.pytorch(model))
+        self.assertLess(exact[-1], exact[0] - 0.05)
+        self.assertGreater(np.abs(losses - exact).max(), 1e-5)
+        self.assertLess(np.abs(losses - exact).max(), 4e-3)
+        self.assertLess(np.abs(losses - autocast).max(), 5e-3)
 
     def test_vit(self):
         self.check("vit-mini", 1.3e-5, mixer="ssm2d", dim=32, heads=2, depth=2)

@@ -145,6 +145,10 @@ struct graph {
     /* Used in training by operators for products that it is faster at; set before building. NULL:
      * they use their own. */
     sgemm_function *sgemm;
+    /* What the factors of matrix products are rounded to where they are multiplied; their sums, and
+     * everything else, stay real. ELEMENT_REAL, or ELEMENT_BFLOAT16 in float builds: set before
+     * building. sgemm is not used then. */
+    element_type factors;
     /* Whether sgemm was out of memory in a run, which computed nothing useful then. Computing the
      * product another way would change the bits of a run unseen. The caller checks it. */
     _Atomic int out_of_memory;

@@ -5,6 +5,9 @@
  * ranges of rows of dx and dW together; for many, blocks of rows of dx, and then parts of ranges of
  * dW. How tasks are cut depends on the number of threads, but not how an element is summed.
  *
+ * The factors may be rounded to bfloat16 (graph.factors): packing does it for W, and a block for its
+ * rows of x.
+ *
  * In training, products that graph.sgemm is faster at are left to it. The bits of oneDNN's depend
  * on how a product is cut, so that these tasks are cut by the shape alone. */
 #include "core/arith.h"
@@ -20,8 +23,8 @@ enum { KEEP_ROWS = 2048 };
 
 /* Inference on few images keeps W packed; graph.step tells when W has changed. */
 typedef struct kept {
-    uint64_t packed; /* graph.step + 1 for which the weights were packed, 0 before */
-    _Alignas(64) real weights[];
+    uint64_t packed;             /* graph.step + 1 for which the weights were packed, 0 before */
+    _Alignas(64) real weights[]; /* as many bytes; of the type that gemm_pack makes */
 } kept;
 
 static int keeps(const graph *g, const node *nd)
@@ -45,7 +48,7 @@ static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
     nd->object = mem_alloc(
         g->context, g->training
                         ? sizeof(weights_grid)
-                        : sizeof(kept) + linear_simd(g)->gemm_packed_size(n, k) * sizeof(real));
+                        : sizeof(kept) + linear_gemm(g)->gemm_packed_size(n, k) * sizeof(real));
     if (!nd->object) return fail_memory(error, "packed weights of %zu x %zu", n, k);
     if (g->training) *(weights_grid *)nd->object = linear_cut_weights(g, nd);
     return SSM2D_OK;
@@ -63,12 +66,12 @@ typedef struct back_scratch {
 
 static back_scratch lay_out(const graph *g, const node *nd, const weights_grid *w)
 {
-    const simd_ops *simd = linear_simd(g);
+    const gemm_table *gemm = linear_gemm(g);
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     const size_t cols = is_fused(g, nd, w) ? min_size(k, LINEAR_PART_COLS) : w->cols;
     const int packs = nd->in[0]->needs_grad && !linear_by_sgemm(g, LINEAR_DX);
-    back_scratch s = {.packed = packs ? whole_lines(simd->gemm_packed_size(k, n)) : 0,
-                      .worker = whole_lines(simd->gemm_tn_scratch_size(cols)),
+    back_scratch s = {.packed = packs ? whole_lines(gemm->gemm_packed_size(k, n)) : 0,
+                      .worker = whole_lines(gemm->gemm_tn_scratch_size(cols)),
                       .range = whole_lines(n * k + n)};
     s.total = s.packed + s.worker * linear_threads(g) + s.range * (w->ranges - 1);
     return s;
@@ -82,7 +85,7 @@ static size_t scratch(const graph *g, const node *nd, int back)
         return lay_out(g, nd, &w).total * sizeof(real);
     }
     if (keeps(g, nd) || linear_by_sgemm(g, LINEAR_Y)) return 0;
-    return linear_simd(g)->gemm_packed_size(n, k) * sizeof(real);
+    return linear_gemm(g)->gemm_packed_size(n, k) * sizeof(real);
 }
 
 static real *packed_of(const graph *g, const node *nd)
@@ -105,7 +108,7 @@ static void forward(const graph *g, const node *nd)
     kept *w = g->training ? NULL : nd->object;
     real *packed = packed_of(g, nd);
     const int is_packed = w && w->packed == g->step + 1;
-    packed_job j = {.simd = linear_simd(g),
+    packed_job j = {.gemm = linear_gemm(g),
                     .product = {.m = m,
                                 .n = n,
                                 .k = k,
@@ -127,7 +130,7 @@ static void before_rows(const graph *g, const node *nd)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
     kept *w = g->training ? NULL : nd->object;
-    packed_job j = {.simd = linear_simd(g),
+    packed_job j = {.gemm = linear_gemm(g),
                     .packing = {n, k, nd->in[1]->data, 1, k, packed_of(g, nd)}};
     if (w && w->packed == g->step + 1) return;
     linear_pack(g, &j);
@@ -146,7 +149,7 @@ static void rows(const graph *g, const node *nd, size_t count, const void *const
                                 .bias = nd->inputs < 3 ? NULL : in[2],
                                 .y = out,
                                 .y_row = n};
-    linear_simd(g)->gemm_packed(&p, 0, n);
+    linear_gemm(g)->gemm_packed(&p, 0, n);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -154,7 +157,7 @@ static void rows(const graph *g, const node *nd, size_t count, const void *const
 typedef struct back_job {
     const graph *g;
     const node *nd;
-    const simd_ops *simd;
+    const gemm_table *gemm;
     weights_grid grid;
     back_scratch sizes;
     gemm_packed_args dx; /* of all rows */
@@ -201,7 +204,7 @@ static void weights_task(void *arg, size_t task, int worker)
     gemm_tn_args a = weights_of(j, range, m * range / w->ranges, m * (range + 1) / w->ranges);
     if (a.dw && linear_by_sgemm(j->g, LINEAR_DW)) part_by_sgemm(j->g, &a, &part);
     if (!a.dw && !a.db) return;
-    j->simd->gemm_tn(&a, &part, j->workers + (size_t)worker * j->sizes.worker);
+    j->gemm->gemm_tn(&a, &part, j->workers + (size_t)worker * j->sizes.worker);
 }
 
 /* dx and dW of a range, slab by slab. */
@@ -215,11 +218,11 @@ static void range_task(void *arg, size_t range, int worker)
         dx.m = rows;
         dx.x += i * dx.x_row;
         dx.y += i * dx.y_row;
-        j->simd->gemm_packed(&dx, 0, dx.n);
+        j->gemm->gemm_packed(&dx, 0, dx.n);
         const gemm_tn_args a = weights_of(j, range, i, i + rows);
         for (size_t left = 0; left < a.k; left += LINEAR_PART_COLS) {
             const gemm_tn_part part = {0, a.n, left, min_size(left + LINEAR_PART_COLS, a.k)};
-            j->simd->gemm_tn(&a, &part, j->workers + (size_t)worker * j->sizes.worker);
+            j->gemm->gemm_tn(&a, &part, j->workers + (size_t)worker * j->sizes.worker);
         }
     }
 }
@@ -251,7 +254,7 @@ static void backward(const graph *g, const node *nd)
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
     back_job j = {.g = g,
                   .nd = nd,
-                  .simd = linear_simd(g),
+                  .gemm = linear_gemm(g),
                   .grid = *(const weights_grid *)nd->object,
                   .dx = {.m = m,
                          .n = k,
@@ -278,7 +281,7 @@ static void backward(const graph *g, const node *nd)
     j.workers = (real *)nd->scratch + j.sizes.packed;
     j.sums = j.workers + j.sizes.worker * linear_threads(g);
     packed_job packing = {
-        .simd = j.simd, .product = j.dx, .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
+        .gemm = j.gemm, .product = j.dx, .packing = {k, n, nd->in[1]->data, k, 1, nd->scratch}};
     if (fused) {
         linear_pack(g, &packing);
         pool_run(threads, j.grid.ranges, range_task, &j);
@@ -315,6 +318,7 @@ tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
 {
     char one[64], two[64];
     if (g->status) return NULL;
+    if (!linear_gemm(g)) return graph_fail(g, "linear: bfloat16 factors need the build for float");
     if (w->rank != 2 || last_axis(w) != last_axis(x) || (b && b->count != w->shape[0]))
         return graph_fail(g, "linear: input %s does not fit weights %s", shape_text(x, one),
                           shape_text(w, two));

@@ -4,7 +4,7 @@
 #define SSM2D_OPS_LINEAR_IMPL_H
 
 #include "graph/graph.h"
-#include "ops/simd/simd_ops.h"
+#include "ops/simd/gemm_table.h"
 
 /* ---- y = x W^T and dx = dy W, which have a row for each row of x (linear_products.c) --------- */
 
@@ -15,10 +15,13 @@ static inline size_t linear_threads(const graph *g)
     return (size_t)pool_threads(g->context->pool);
 }
 
-static inline const simd_ops *linear_simd(const graph *g) { return simd_ops_for(g->context->cpu); }
+static inline const gemm_table *linear_gemm(const graph *g)
+{
+    return gemm_for(g->context->cpu, g->factors);
+}
 
 typedef struct packed_job {
-    const simd_ops *simd;
+    const gemm_table *gemm;
     gemm_packed_args product;
     gemm_pack_args packing;
     size_t rows, cols, across; /* of a task; tasks side by side: set by the functions below */

@@ -10,11 +10,11 @@ enum { RANGE_NUMBERS = 3 << 19 };
 /* Parts for graph.sgemm: fewer than tasks of its other products, as each reads x or dy anew. */
 enum { SGEMM_PARTS = 32, SGEMM_MIN_PART = 48 };
 
-static void cut_in_parts(weights_grid *w, const simd_ops *simd, size_t n, size_t k, size_t down,
+static void cut_in_parts(weights_grid *w, const gemm_table *gemm, size_t n, size_t k, size_t down,
                          size_t across)
 {
-    w->rows = div_up_size(div_up_size(n, down), simd->tn_rows) * simd->tn_rows;
-    w->cols = div_up_size(div_up_size(k, across), simd->panel) * simd->panel;
+    w->rows = div_up_size(div_up_size(n, down), gemm->tn_rows) * gemm->tn_rows;
+    w->cols = div_up_size(div_up_size(k, across), gemm->panel) * gemm->panel;
     w->across = div_up_size(k, w->cols);
     w->parts = div_up_size(n, w->rows) * w->across;
 }
@@ -23,17 +23,17 @@ static void cut_in_parts(weights_grid *w, const simd_ops *simd, size_t n, size_t
  * last one is done a fraction of a part later. */
 static void choose_parts(weights_grid *w, const graph *g, size_t n, size_t k)
 {
-    const simd_ops *simd = linear_simd(g);
+    const gemm_table *gemm = linear_gemm(g);
     const size_t threads = linear_threads(g), min = div_up_size(k, LINEAR_PART_COLS),
                  max = max_size(threads * LINEAR_TASKS_PER_THREAD, min);
     const double late = threads > 1 ? 0.1 : 0;
     size_t x, dy;
     weights_grid try = *w;
     double shortest = 0;
-    simd->gemm_tn_costs(&x, &dy);
+    gemm->gemm_tn_costs(&x, &dy);
     for (size_t across = min; across <= max; across++)
         for (size_t down = 1; down == 1 || down * across <= max; down++) {
-            cut_in_parts(&try, simd, n, k, down, across);
+            cut_in_parts(&try, gemm, n, k, down, across);
             const double time = ((double)div_up_size(w->ranges * try.parts, threads) + late)
                                 * (double)((try.rows + x) * (try.cols + dy) - x * dy);
             if (w->parts && time >= shortest) continue;
@@ -62,12 +62,12 @@ static void choose_sgemm_parts(weights_grid *w, size_t n, size_t k)
 
 weights_grid linear_cut_weights(const graph *g, const node *nd)
 {
-    const simd_ops *simd = linear_simd(g);
+    const gemm_table *gemm = linear_gemm(g);
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out),
                  slab = SLAB_NUMBERS / (n + k) / 8 * 8;
     weights_grid w = {
         .ranges = max_size(min_size(min_size(m / RANGE_ROWS, RANGE_NUMBERS / (n * k)), RANGES), 1),
-        .depth = min_size(max_size(slab, SLAB_MIN), simd->tn_depth)};
+        .depth = min_size(max_size(slab, SLAB_MIN), gemm->tn_depth)};
     if (linear_by_sgemm(g, LINEAR_DW))
         choose_sgemm_parts(&w, n, k);
     else

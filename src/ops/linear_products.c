@@ -19,7 +19,7 @@ static void pack_block(void *arg, size_t task, int worker)
     (void)worker;
     const packed_job *j = arg;
     const size_t first = task * j->cols, end = first + j->cols;
-    j->simd->gemm_pack(&j->packing, first, min_size(end, j->packing.n));
+    j->gemm->gemm_pack(&j->packing, first, min_size(end, j->packing.n));
 }
 
 static void product_block(void *arg, size_t task, int worker)
@@ -32,18 +32,18 @@ static void product_block(void *arg, size_t task, int worker)
     p.m = i + j->rows < p.m ? j->rows : p.m - i;
     p.x += i * p.x_row;
     p.y += i * p.y_row;
-    j->simd->gemm_packed(&p, first, min_size(end, p.n));
+    j->gemm->gemm_packed(&p, first, min_size(end, p.n));
 }
 
 /* Columns of a task, whole panels. */
-static size_t block_cols(const simd_ops *simd)
+static size_t block_cols(const gemm_table *gemm)
 {
-    return max_size(BLOCK_COLS / simd->panel, 1) * simd->panel;
+    return max_size(BLOCK_COLS / gemm->panel, 1) * gemm->panel;
 }
 
 void linear_pack(const graph *g, packed_job *j)
 {
-    j->cols = block_cols(j->simd);
+    j->cols = block_cols(j->gemm);
     pool_run(g->context->pool, div_up_size(j->packing.n, j->cols), pack_block, j);
 }
 
@@ -55,7 +55,7 @@ void linear_multiply(const graph *g, packed_job *j, int is_packed)
         if (!is_packed) linear_pack(g, j);
         j->cols = n;
     } else {
-        j->cols = block_cols(j->simd);
+        j->cols = block_cols(j->gemm);
         j->pack = !is_packed;
     }
     j->across = div_up_size(n, j->cols);

@@ -22,6 +22,11 @@ typedef struct train_options {
 
 typedef enum train_bad_images { TRAIN_BAD_STOP, TRAIN_BAD_SKIP, TRAIN_BAD_FEW } train_bad_images;
 typedef enum train_memory { TRAIN_MEMORY_NORMAL, TRAIN_MEMORY_LOW } train_memory;
+typedef enum train_precision {
+    TRAIN_PRECISION_FLOAT32,
+    TRAIN_PRECISION_BF16,
+    TRAIN_PRECISION_AUTO /* becomes one of the others when a run begins */
+} train_precision;
 typedef enum train_decay {
     TRAIN_DECAY_ALL,
     TRAIN_DECAY_MATRICES,

@@ -6,6 +6,7 @@
 #include "data/file_check.h"
 #include "io/text.h"
 #include "train/onednn.h"
+#include "train/precision.h"
 
 #include <float.h>
 #include <math.h>
@@ -113,6 +114,7 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     graph *g = t->graph;
     g->seed = seed_for(t->settings.options.seed, SEED_GRAPH);
     if ((status = onednn_use(g, error))) return status;
+    if (t->settings.options.precision == TRAIN_PRECISION_BF16) g->factors = ELEMENT_BFLOAT16;
     g->saves_memory = t->settings.options.memory == TRAIN_MEMORY_LOW;
     t->out = model_build(g, m, slice);
     t->targets = graph_input(g, "targets", 2, shape);
@@ -290,6 +292,19 @@ static ssm2d_status check_others(trainer *t, ssm2d_error *error)
     return status;
 }
 
+/* Replaces auto, by what the first process measures. */
+static ssm2d_status choose_precision(trainer *t, ssm2d_error *error)
+{
+    int *precision = &t->settings.options.precision;
+    ssm2d_status status = SSM2D_OK;
+    if (*precision != TRAIN_PRECISION_AUTO) return SSM2D_OK;
+    if (t->cluster->rank == 0) status = precision_measure(t->context, precision, error);
+    status = trainer_agree(t, status, error);
+    return status || t->cluster->size == 1
+               ? status
+               : cluster_broadcast(t->cluster, precision, sizeof *precision, error);
+}
+
 ssm2d_status trainer_create(ssm2d_context *context, cluster *c, const train_settings *settings,
                             const run_control *control, trainer *t, ssm2d_error *error)
 {
@@ -299,7 +314,8 @@ ssm2d_status trainer_create(ssm2d_context *context, cluster *c, const train_sett
                    .control = control,
                    .saved_path = "none",
                    .save_at = INFINITY};
-    const ssm2d_status status = trainer_agree(t, create(t, error), error);
+    ssm2d_status status = choose_precision(t, error);
+    if (!status) status = trainer_agree(t, create(t, error), error);
     return status || c->size == 1 ? status : check_others(t, error);
 }
 

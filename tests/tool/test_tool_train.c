@@ -67,6 +67,39 @@ static void test_train_writes_a_run_that_resumes(void **state)
     assert_refused(1, "run", "none.npy");
 }
 
+/* bf16 trains to other weights than float32, the same on any number of threads; a run keeps it;
+ * auto is replaced by what it has chosen. */
+static void test_precision_is_kept(void **state)
+{
+    (void)state;
+    train(in_folder("float32"));
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("bf16"), SMALL, "--precision",
+         "bf16");
+    assert_done();
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("four"), SMALL, "--precision",
+         "bf16", "--threads", "4");
+    assert_done();
+    assert_same_file(in_folder("bf16/model.safetensors"), in_folder("four/model.safetensors"));
+    size_t size, other;
+    char *exact = get_file(in_folder("float32/model.safetensors"), &size),
+         *rounded = get_file(in_folder("bf16/model.safetensors"), &other);
+    assert_int_equal(size, other);
+    assert_true(memcmp(exact, rounded, size) != 0);
+    free(exact);
+    free(rounded);
+    TOOL("train", "--resume", in_folder("bf16"), "--precision", "float32");
+    assert_refused(2, "train", "--precision");
+    char *settings = get_file(in_folder("bf16/train.json"), &size);
+    assert_non_null(strstr(settings, "\"precision\":\t\"bf16\""));
+    free(settings);
+    TOOL("train", "--data", in_folder("data"), "--out", in_folder("auto"), SMALL, "--precision",
+         "auto", "--epochs", "1");
+    assert_done();
+    settings = get_file(in_folder("auto/train.json"), &size);
+    assert_null(strstr(settings, "\"auto\""));
+    free(settings);
+}
+
 /* One line of --print-settings. */
 static void assert_setting(const char *setting, const char *from)
 {
@@ -568,6 +601,7 @@ static void test_receptive_fields_of_runs_are_drawn(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_precision_is_kept, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_train_writes_a_run_that_resumes, setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(test_recipes_set_and_print_settings, setup,

@@ -75,11 +75,11 @@ static double time_runs(bench_work work, void *arg, int runs)
     return bench_median(samples, runs);
 }
 
-/* plain: without a mixer, or NULL; normal: with normal memory, or NULL. */
+/* plain: without a mixer, or NULL; normal: BENCH_TRAINING, or NULL. */
 static void run_rounds(bench_model *mixed, bench_model *plain, bench_model *normal,
                        bench_peak *peak, double seconds, bench_outcome *r)
 {
-    double low[MAX_ROUNDS];
+    double to_normal[MAX_ROUNDS];
     double step[MAX_ROUNDS], other[MAX_ROUNDS], rate[MAX_ROUNDS], ratio[MAX_ROUNDS],
         share[MAX_ROUNDS];
     const double products = bench_model_products(mixed);
@@ -91,7 +91,7 @@ static void run_rounds(bench_model *mixed, bench_model *plain, bench_model *norm
         step[n] = time_runs(bench_model_run, mixed, runs);
         other[n] = plain ? time_runs(bench_model_run, plain, runs) : step[n];
         rate[n] = bench_peak_products(peak) / bench_time(bench_peak_run, peak, PEAK_RUNS);
-        low[n] = normal ? step[n] / time_runs(bench_model_run, normal, runs) : 0;
+        to_normal[n] = normal ? step[n] / time_runs(bench_model_run, normal, runs) : 0;
         ratio[n] = step[n] / other[n];
         share[n] = products / step[n] / rate[n];
     }
@@ -101,13 +101,12 @@ static void run_rounds(bench_model *mixed, bench_model *plain, bench_model *norm
     r->ratio = bench_median(ratio, n);
     r->peak = bench_median(rate, n);
     r->share = bench_median(share, n);
-    r->low_memory_ratio = bench_median(low, n);
+    r->normal_ratio = bench_median(to_normal, n);
     r->spread = r->step / step[0]; /* the shortest: bench_median has sorted them */
 }
 
 ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, size_t batch,
-                           bench_task task, double seconds, bench_outcome *outcome,
-                           ssm2d_error *error)
+                           int task, double seconds, bench_outcome *outcome, ssm2d_error *error)
 {
     bench_model *mixed = NULL, *plain = NULL, *normal = NULL;
     bench_peak *peak = NULL;
@@ -119,7 +118,7 @@ ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, s
     outcome->rss = peak_memory();
     if (!status && config->mixer.kind != &mixer_none)
         status = bench_model_create(context, &without, batch, task, &plain, error);
-    if (!status && task == BENCH_TRAINING_LOW_MEMORY)
+    if (!status && task > BENCH_TRAINING)
         status = bench_model_create(context, config, batch, BENCH_TRAINING, &normal, error);
     if (!status) status = bench_peak_create(context, &peak, error);
     if (status) goto done;
@@ -154,7 +153,7 @@ void bench_outcome_json(const bench_outcome *r, int threads)
     bench_number("sgemm_share", r->share);
     bench_number("sgemm_peak_gflops", 2 * r->peak * 1e-6);
     bench_number("peak_rss_mb", r->rss);
-    if (r->low_memory_ratio > 0) bench_number("ratio_to_normal_memory", r->low_memory_ratio);
+    if (r->normal_ratio > 0) bench_number("ratio_to_normal", r->normal_ratio);
     bench_number("spread", r->spread);
     printf(",\"rounds\":%d,\"ops\":[", r->rounds);
     for (int i = 0; i < r->op_count; i++) {
@@ -187,8 +186,8 @@ void bench_outcome_table(const bench_outcome *r, int training)
     printf("matrix products alone: %.1f %% of this machine's sgemm peak of %.0f Gflop/s; peak "
            "memory %.0f MB\n",
            100 * r->share, 2 * r->peak * 1e-6, r->rss);
-    if (r->low_memory_ratio > 0)
-        printf("low memory: %.3f times the time with normal memory\n", r->low_memory_ratio);
+    if (r->normal_ratio > 0)
+        printf("%.3f times the time of float32 with normal memory\n", r->normal_ratio);
     printf("%-16s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms",
            training ? "backward ms" : "", "share", "sgemm peak");
     for (int i = 0; i < r->op_count; i++) {

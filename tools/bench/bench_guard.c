@@ -53,7 +53,7 @@ static void add_value(passes *p, int larger_is_better, double value, const char 
 typedef struct model_guard {
     const char *name, *model;
     size_t batch;
-    bench_task task;
+    int task;
 } model_guard;
 
 static const model_guard models[] = {

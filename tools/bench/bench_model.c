@@ -84,11 +84,11 @@ static ssm2d_status make_session(bench_model *m, const model_config *c, size_t b
     return SSM2D_OK;
 }
 
-static ssm2d_status make_training(bench_model *m, const model_config *c, size_t batch,
-                                  bench_task mode, ssm2d_error *error)
+static ssm2d_status make_training(bench_model *m, const model_config *c, size_t batch, int mode,
+                                  ssm2d_error *error)
 {
-    const ssm2d_status status = bench_training_create(
-        m->context, c, batch, 1, mode == BENCH_TRAINING_LOW_MEMORY, &m->training, error);
+    const ssm2d_status status =
+        bench_training_create(m->context, c, batch, 1, mode, &m->training, error);
     m->graph = m->training.graph;
     m->out = m->training.loss;
     return status;
@@ -109,7 +109,7 @@ static ssm2d_status warm_up(bench_model *m, ssm2d_error *error)
 }
 
 ssm2d_status bench_model_create(ssm2d_context *context, const model_config *config, size_t batch,
-                                bench_task mode, bench_model **out, ssm2d_error *error)
+                                int mode, bench_model **out, ssm2d_error *error)
 {
     *out = NULL;
     bench_model *m = mem_alloc(context, sizeof *m);

@@ -12,9 +12,11 @@ typedef struct bench_model bench_model;
 /* Creates a model, which the caller destroys, and runs it twice to warm up. In training a run is a
  * step with cross-entropy: forward, backward and AdamW. Otherwise it is inference, with kernels
  * computed beforehand. */
-typedef enum bench_task { BENCH_INFERENCE, BENCH_TRAINING, BENCH_TRAINING_LOW_MEMORY } bench_task;
+enum { BENCH_INFERENCE, BENCH_TRAINING };
+/* Added to BENCH_TRAINING. */
+enum { BENCH_LOW_MEMORY = 2, BENCH_BFLOAT16 = 4 };
 ssm2d_status bench_model_create(ssm2d_context *context, const model_config *config, size_t batch,
-                                bench_task task, bench_model **out, ssm2d_error *error);
+                                int task, bench_model **out, ssm2d_error *error);
 void bench_model_run(void *m);
 void bench_model_destroy(bench_model *m);
 
@@ -54,7 +56,7 @@ typedef struct bench_values {
     int complex, json, quick;
     /* of `train` alone */
     long simulate_threads;
-    const char *memory;
+    const char *memory, *precision;
 } bench_values;
 
 #define BENCH_AT(field) offsetof(bench_values, field)
@@ -70,8 +72,8 @@ typedef struct bench_outcome {
     double step, plain, ratio; /* milliseconds; step over plain of the same round */
     double peak;               /* multiply-adds per millisecond */
     double share;              /* of the step's matrix products in the peak of the same round */
-    /* with low memory: time over that with normal memory in the same round; 0: not measured */
-    double low_memory_ratio;
+    /* with low memory or bfloat16: time over that without in the same round; else 0 */
+    double normal_ratio;
     double rss;    /* highest memory use of the process with this model alone; MB of 10^6 bytes */
     double spread; /* median of `step` over its shortest */
     bench_op ops[BENCH_OPS];
@@ -79,8 +81,7 @@ typedef struct bench_outcome {
 } bench_outcome;
 
 ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, size_t batch,
-                           bench_task task, double seconds, bench_outcome *outcome,
-                           ssm2d_error *error);
+                           int task, double seconds, bench_outcome *outcome, ssm2d_error *error);
 
 /* Print the results: `"batch":..,"ops":[..]` within a JSON object that the caller opens and closes;
  * a table; and the line above the table. */

@@ -1,6 +1,7 @@
 #include "bench_step.h"
 
 #include "bench.h"
+#include "bench_model.h"
 #include "bench_training.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -161,8 +162,8 @@ static ssm2d_status create(bench_step *b, ssm2d_error *error)
     const bench_step_setup *s = &b->setup;
     bench_training *t = &b->training;
     const size_t slices = (size_t)s->slices, own = slices / (size_t)s->cluster->size;
-    const ssm2d_status status =
-        bench_training_create(s->context, s->config, s->batch / slices, own, 0, t, error);
+    const ssm2d_status status = bench_training_create(s->context, s->config, s->batch / slices, own,
+                                                      BENCH_TRAINING, t, error);
     if (status) return status;
     const gradient_setup g = {s->context, s->cluster, t->graph,  t->loss,     t->weights,
                               t->params,  t->grads,   s->slices, s->unordered};

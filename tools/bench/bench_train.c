@@ -35,12 +35,14 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     model_config config;
     bench_outcome r;
     const size_t batch = o->batch == OPTION_UNSET ? 128 : (size_t)o->batch;
-    const bench_task task = !strcmp(o->memory, "low") ? BENCH_TRAINING_LOW_MEMORY : BENCH_TRAINING;
+    const int task = BENCH_TRAINING | (!strcmp(o->memory, "low") ? BENCH_LOW_MEMORY : 0)
+                     | (!strcmp(o->precision, "bf16") ? BENCH_BFLOAT16 : 0);
     ssm2d_status status = bench_model_config(o, &config, error);
     if (!status && processes()->size > 1
-        && (o->simulate_threads != OPTION_UNSET || task == BENCH_TRAINING_LOW_MEMORY))
+        && (o->simulate_threads != OPTION_UNSET || task > BENCH_TRAINING))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--simulate-threads and --memory low are measured in one process, not in %d",
+                    "--simulate-threads, --memory low and --precision bf16 are measured in one "
+                    "process, not in %d",
                     processes()->size);
     if (!status && o->simulate_threads != OPTION_UNSET)
         return run_simulation(context, o, &config, batch, error);
@@ -67,12 +69,19 @@ static const char *memory_name(int i)
     return i < 2 ? names[i] : NULL;
 }
 
+static const char *precision_name(int i)
+{
+    static const char *const names[] = {"float32", "bf16"};
+    return i < 2 ? names[i] : NULL;
+}
+
 static ssm2d_status check(const void *v, ssm2d_error *error)
 {
     const bench_values *o = v;
-    if (o->simulate_threads != OPTION_UNSET && !strcmp(o->memory, "low"))
+    if (o->simulate_threads != OPTION_UNSET
+        && (!strcmp(o->memory, "low") || !strcmp(o->precision, "bf16")))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--simulate-threads cannot be combined with --memory low");
+                    "--simulate-threads cannot be combined with --memory low or --precision bf16");
     return bench_model_check(v, error);
 }
 
@@ -85,6 +94,9 @@ static const option options[] = {
     {"memory", OPTION_CHOICE, BENCH_AT(memory),
      "normal, or low, as of train; low is timed beside normal", .choice = memory_name,
      .default_value = "normal"},
+    {"precision", OPTION_CHOICE, BENCH_AT(precision),
+     "float32, or bf16, as of train; bf16 is timed beside float32", .choice = precision_name,
+     .default_value = "float32"},
     {0}};
 
 const command command_bench_train = {

@@ -19,10 +19,10 @@ typedef struct bench_training {
     long steps;
 } bench_training;
 
-/* The caller destroys *t, after a failure as well. batch: images of a slice. */
+/* The caller destroys *t, after a failure as well. batch: images of a slice; task: see
+ * bench_model.h. */
 ssm2d_status bench_training_create(ssm2d_context *context, const model_config *config, size_t batch,
-                                   size_t slices, int saves_memory, bench_training *t,
-                                   ssm2d_error *error);
+                                   size_t slices, int task, bench_training *t, ssm2d_error *error);
 void bench_training_destroy(bench_training *t);
 /* Lets the graph read a slice. */
 void bench_training_slice(bench_training *t, int slice);

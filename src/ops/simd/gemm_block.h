@@ -1,18 +1,13 @@
 /* gemm_block - a block of a matrix product in registers: C (+)= A B, where B is a panel of columns,
- * packed, and A is read element by element. gemm_packed.h and gemm_tn.h are made of it.
+ * packed, and A is read element by element. gemm_packed.h and gemm_tn.h are made of it. Elements of
+ * A and B are real, or pairs of bfloat16 in as many bits (gemm_pairs.h).
  *
  * Blocks are so large that the multiplications take longer than reading a panel from the second
  * cache. What costs is what is not in the caches yet: so while a block is computed, lines of memory
  * that the next ones need are fetched, one every few steps. All at once they would be in the way of
  * what is needed now. */
 
-/* PANEL: the columns of a block, two vectors. */
-enum { PANEL = 2 * LANES, LINE = 64 / sizeof(real), UNROLL = 8 };
-#ifdef MANY_REGISTERS
-enum { BLOCK_MOST = 12 };
-#else
-enum { BLOCK_MOST = 6 };
-#endif
+enum { UNROLL = 8 };
 
 /* Lines of memory to be fetched: of `rows` rows, `step` elements apart, first all first lines. */
 typedef struct ahead {
@@ -59,8 +54,8 @@ INLINE void block_step(int rows, int vectors, vec (*sum)[2], const real *a, size
     const size_t three = 3 * a_row;
     for (int j = 0; j < vectors; j++) right[j] = load(panel + j * LANES);
     for (int i = 0; i < rows; i++) {
-        const real left = a[(size_t)(i / 3) * three + (size_t)(i % 3) * a_row];
-        for (int j = 0; j < vectors; j++) sum[i][j] = mul_add(all(left), right[j], sum[i][j]);
+        const real *left = &a[(size_t)(i / 3) * three + (size_t)(i % 3) * a_row];
+        for (int j = 0; j < vectors; j++) sum[i][j] = accumulate(left, right[j], sum[i][j]);
     }
 }
 

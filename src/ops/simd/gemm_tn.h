@@ -5,25 +5,14 @@
  * [TN_DEPTH][PANEL], padded with 0. dy is read where it is; or, where blocks have few rows, copied
  * TN_COPY columns at a time, so that what a block reads of it is together. */
 
-enum { TN_DEPTH = 256 };
 /* A panel's distance from the next: not a power of two, so that they fall on different sets. */
-enum { TN_PANEL = TN_DEPTH * PANEL + LINE };
-
-#ifdef MANY_REGISTERS
-enum { TN_COPIES = 0, TN_COPY = BLOCK_MOST };
-/* What preparing a column of x or of dy costs, in columns of products: from times of dW cut in
- * different ways. */
-enum { TN_COST_X = 12, TN_COST_DY = 20 };
-#else
-enum { TN_COPIES = 1, TN_COPY = 2 * BLOCK_MOST };
-enum { TN_COST_X = 6, TN_COST_DY = 29 };
-#endif
+#define TN_PANEL (steps_of(TN_DEPTH) * PANEL + LINE)
 
 static size_t tn_panels(size_t k) { return (k + PANEL - 1) / PANEL; }
 
 static size_t gemm_tn_scratch_size(size_t cols)
 {
-    return tn_panels(cols) * TN_PANEL + (TN_COPIES ? TN_DEPTH * TN_COPY : 0);
+    return tn_panels(cols) * TN_PANEL + (TN_COPIES ? steps_of(TN_DEPTH) * TN_COPY : 0);
 }
 
 static void gemm_tn_costs(size_t *x, size_t *dy)
@@ -34,17 +23,8 @@ static void gemm_tn_costs(size_t *x, size_t *dy)
 
 static void tn_pack(real *to, const real *x, size_t x_row, size_t rows, size_t cols)
 {
-    for (size_t j = 0; j < cols; j += PANEL, to += TN_PANEL) {
-        const real *from = x + j;
-        const size_t width = cols - j < PANEL ? cols - j : PANEL;
-        for (size_t r = 0; r < rows; r++, from += x_row)
-            if (width == PANEL) {
-                store(to + r * PANEL, load(from));
-                store(to + r * PANEL + LANES, load(from + LANES));
-            } else {
-                for (size_t d = 0; d < PANEL; d++) to[r * PANEL + d] = d < width ? from[d] : 0;
-            }
-    }
+    for (size_t j = 0; j < cols; j += PANEL, to += TN_PANEL)
+        tn_pack_panel(to, x + j, x_row, rows, cols - j < PANEL ? cols - j : PANEL);
 }
 
 /* db (+)= the sum of the rows of dy, two vectors of columns at a time */
@@ -65,20 +45,6 @@ static void tn_bias(real *db, const real *dy, size_t dy_row, size_t rows, size_t
         for (size_t r = 0; r < rows; r++) sum += dy[r * dy_row + c];
         db[c] = adds ? db[c] + sum : sum;
     }
-}
-
-/* to[rows][TN_COPY] = `cols` columns of dy */
-INLINE void tn_copy(real *to, const real *dy, size_t dy_row, size_t rows, size_t cols)
-{
-    enum { QUAD = 4 };
-    typedef real quad
-        __attribute__((vector_size(QUAD * sizeof(real)), aligned(sizeof(real)), may_alias));
-    for (size_t r = 0; r < rows; r++, to += TN_COPY, dy += dy_row)
-        if (cols == TN_COPY)
-            for (size_t d = 0; d < TN_COPY; d += QUAD)
-                *(quad *)(void *)(to + d) = *(const quad *)(const void *)(dy + d);
-        else
-            for (size_t d = 0; d < cols; d++) to[d] = dy[d];
 }
 
 /* Fetches what the next block adds to: it is in the second cache at best, and a block begins with
@@ -120,7 +86,7 @@ static void gemm_tn(const gemm_tn_args *p, const gemm_tn_part *part, real *scrat
                     adds);
         if (!p->dw) continue;
         block_args b = {.c_row = p->k,
-                        .k = rows,
+                        .k = steps_of(rows),
                         .adds = adds,
                         .read = fetch_rows(x + rows * p->x_row, p->x_row, next, wide),
                         .written = fetch_rows(dy + rows * p->n + part->first, p->n, next,

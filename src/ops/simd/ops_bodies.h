@@ -14,9 +14,6 @@
 #include "ops/simd/attend.h"
 #include "ops/simd/attend_window.h"
 #include "ops/simd/norm.h"
-#include "ops/simd/gemm_block.h"
-#include "ops/simd/gemm_packed.h"
-#include "ops/simd/gemm_tn.h"
 
 extern const simd_ops TABLE;
 

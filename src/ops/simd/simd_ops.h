@@ -65,39 +65,6 @@ typedef struct attend_window_args {
     real *scratch; /* attend_window_scratch_size elements, aligned to 64 bytes */
 } attend_window_args;
 
-/* y (+)= x W + b, W being packed. x: [m][k], W: [k][n], y: [m][n]; rows of x and y are x_row and
- * y_row elements apart. */
-typedef struct gemm_packed_args {
-    size_t m, n, k, x_row, y_row;
-    const real *x, *packed, *bias; /* bias may be NULL */
-    real *y;
-    int adds;
-} gemm_packed_args;
-
-/* Packs W, whose rows and columns are so many elements apart. */
-typedef struct gemm_pack_args {
-    size_t n, k;
-    const real *weights;
-    size_t row, column;
-    real *packed; /* gemm_packed_size(n, k) elements */
-} gemm_pack_args;
-
-/* dW (+)= dy^T x, db (+)= the sum of the rows of dy. x: [m][k] with x_row elements from row to row,
- * dy: [m][n], dW: [n][k]; dW and db may be NULL. Done for `depth` rows at a time, on which the last
- * bits depend. */
-typedef struct gemm_tn_args {
-    size_t m, n, k, x_row, depth;
-    size_t after; /* rows of x and dy that follow, and are fetched for the next call */
-    const real *x, *dy;
-    real *dw, *db;
-    int adds;
-} gemm_tn_args;
-
-/* Rows [first, end) and columns [left, right) of dW. The parts with left = 0 sum up db. */
-typedef struct gemm_tn_part {
-    size_t first, end, left, right;
-} gemm_tn_part;
-
 /* Backward of y = a * silu(b); da and db may be NULL. */
 typedef struct silu_gate_args {
     const real *a, *b, *dy;

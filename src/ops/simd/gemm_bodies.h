@@ -1,0 +1,39 @@
+/* gemm_bodies - a gemm_table, compiled for the instruction set of the including file. PAIRS: the
+ * factors are bfloat16. */
+#include "ops/simd/gemm_table.h"
+
+#if !defined(PAIRS) || !defined(REAL_IS_DOUBLE)
+
+#include "simd/vector.h"
+
+#include "simd/vecmath.h"
+#include "simd/narrow.h"
+
+/* PANEL: the columns of a block, two vectors. */
+enum { PANEL = 2 * LANES, LINE = 64 / sizeof(real) };
+#ifdef MANY_REGISTERS
+enum { BLOCK_MOST = 12 };
+#else
+enum { BLOCK_MOST = 6 };
+#endif
+
+#ifdef PAIRS
+#include "ops/simd/gemm_pairs.h"
+#else
+#include "ops/simd/gemm_reals.h"
+#endif
+#include "ops/simd/gemm_block.h"
+#include "ops/simd/gemm_packed.h"
+#include "ops/simd/gemm_tn.h"
+
+extern const gemm_table TABLE;
+
+const gemm_table TABLE = {
+#define BODY(result, name, parameters) .name = name,
+#define VALUE(name, value)             .name = value,
+#include "ops/simd/gemm.def"
+#undef BODY
+#undef VALUE
+};
+
+#endif

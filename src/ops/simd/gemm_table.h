@@ -1,0 +1,63 @@
+/* gemm_table - matrix products by our own code: a table of functions for one instruction set and
+ * one type of the factors.
+ *
+ * Matrices in memory are real. The factors are those elements, or bfloat16 that they are rounded to
+ * on the way; sums are real either way. Sizes of scratch and of packed weights count reals. */
+#ifndef SSM2D_OPS_SIMD_GEMM_TABLE_H
+#define SSM2D_OPS_SIMD_GEMM_TABLE_H
+
+#include "core/cpu.h"
+#include "core/element_type.h"
+
+#include <stddef.h>
+
+/* y (+)= x W + b, W being packed. x: [m][k], W: [k][n], y: [m][n]; rows of x and y are x_row and
+ * y_row elements apart. */
+typedef struct gemm_packed_args {
+    size_t m, n, k, x_row, y_row;
+    const real *x;
+    const void *packed; /* by gemm_pack */
+    const real *bias;   /* may be NULL */
+    real *y;
+    int adds;
+} gemm_packed_args;
+
+/* Packs W, whose rows and columns are so many elements apart. */
+typedef struct gemm_pack_args {
+    size_t n, k;
+    const real *weights;
+    size_t row, column;
+    void *packed; /* of the size of gemm_packed_size(n, k) reals */
+} gemm_pack_args;
+
+/* dW (+)= dy^T x, db (+)= the sum of the rows of dy. x: [m][k] with x_row elements from row to row,
+ * dy: [m][n], dW: [n][k]; dW and db may be NULL. Done for `depth` rows at a time, on which the last
+ * bits depend. */
+typedef struct gemm_tn_args {
+    size_t m, n, k, x_row, depth;
+    size_t after; /* rows of x and dy that follow, and are fetched for the next call */
+    const real *x, *dy;
+    real *dw, *db;
+    int adds;
+} gemm_tn_args;
+
+/* Rows [first, end) and columns [left, right) of dW. The parts with left = 0 sum up db. */
+typedef struct gemm_tn_part {
+    size_t first, end, left, right;
+} gemm_tn_part;
+
+typedef struct gemm_table {
+#define BODY(result, name, parameters) result(*name) parameters;
+#define VALUE(name, value)             size_t name;
+#include "ops/simd/gemm.def"
+#undef BODY
+#undef VALUE
+} gemm_table;
+
+/* factors: ELEMENT_REAL or ELEMENT_BFLOAT16. A product with bfloat16 has the same bits whichever
+ * instructions compute it; NULL in the build for double, which has none. */
+const gemm_table *gemm_for(cpu_level level, element_type factors);
+/* That for bfloat16 without instructions made for it; for tests and measurements. */
+const gemm_table *gemm_bfloat16_plain(cpu_level level);
+
+#endif

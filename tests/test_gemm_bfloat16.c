@@ -1,0 +1,176 @@
+/* Matrix products of bfloat16 factors: every table gives, to the bit, the sums that gemm_pairs.h
+ * promises, which are computed here one by one. */
+#include "problem.h"
+
+#include "core/float_mode.h"
+#include "ops/simd/gemm_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static float *zeros(size_t count)
+{
+    float *p = aligned_alloc(64, (count * sizeof *p + 63) / 64 * 64);
+    assert_non_null(p);
+    memset(p, 0, count * sizeof *p);
+    return p;
+}
+
+static float *normal(size_t count, uint64_t seed)
+{
+    rng r = rng_seed(seed);
+    float *p = zeros(count);
+    for (size_t i = 0; i < count; i++) p[i] = (float)rng_normal(&r);
+    return p;
+}
+
+/* To the nearest bfloat16, ties to even. */
+static float rounded(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits & 0x7fffffff) > 0x7f800000) return x;
+    bits += 0x7fff + (bits >> 16 & 1);
+    bits &= 0xffff0000;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The sum of k products, from `start`: a[i * a_step] b[i * b_step], the second of a pair first. */
+static float dot(float start, const float *a, size_t a_step, const float *b, size_t b_step,
+                 size_t k)
+{
+    volatile float sum = start; /* is rounded after every step */
+    for (size_t i = 0; i < k; i += 2) {
+        if (i + 1 < k) sum = sum + rounded(a[(i + 1) * a_step]) * rounded(b[(i + 1) * b_step]);
+        sum = sum + rounded(a[i * a_step]) * rounded(b[i * b_step]);
+    }
+    return sum;
+}
+
+static void same(const char *what, size_t i, float got, float want)
+{
+    if (memcmp(&got, &want, sizeof got) && !(isnan(got) && isnan(want)))
+        fail_msg("%s [%zu] is %a, not %a", what, i, (double)got, (double)want);
+}
+
+/* y = x W + b, with W given either way round, or y += x W. */
+static void check_packed(const gemm_table *t, size_t m, size_t n, size_t k, int mode)
+{
+    const size_t x_row = k + 3, y_row = n + 2;
+    float *x = normal(m * x_row, 1), *w = normal(n * k, 2), *bias = normal(n, 3),
+          *y = normal(m * y_row, 4), *start = normal(m * y_row, 4),
+          *packed = zeros(t->gemm_packed_size(n, k));
+    const size_t row = mode == 1 ? n : 1, column = mode == 1 ? 1 : k;
+    t->gemm_pack(&(gemm_pack_args){n, k, w, row, column, packed}, 0, n);
+    t->gemm_packed(&(gemm_packed_args){.m = m,
+                                       .n = n,
+                                       .k = k,
+                                       .x = x,
+                                       .x_row = x_row,
+                                       .packed = packed,
+                                       .bias = mode == 2 ? NULL : bias,
+                                       .y = y,
+                                       .y_row = y_row,
+                                       .adds = mode == 2},
+                   0, n);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < y_row; j++) {
+            const float first = j >= n || mode == 2 ? start[i * y_row + j] : bias[j];
+            const float want =
+                j >= n ? first : dot(first, x + i * x_row, 1, w + j * column, row, k);
+            same("y", i * y_row + j, y[i * y_row + j], want);
+        }
+    free(x), free(w), free(bias), free(y), free(start), free(packed);
+}
+
+static void check_tn(const gemm_table *t, size_t m, size_t n, size_t k)
+{
+    const size_t x_row = k + 1, depth = 64;
+    float *x = normal(m * x_row, 5), *dy = normal(m * n, 6), *dw = normal(n * k, 7),
+          *start = normal(n * k, 7), *db = zeros(n), *scratch = zeros(t->gemm_tn_scratch_size(k));
+    t->gemm_tn(&(gemm_tn_args){m, n, k, x_row, depth, 0, x, dy, dw, db, 1},
+               &(gemm_tn_part){0, n, 0, k}, scratch);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < k; j++) {
+            float want = start[i * k + j];
+            for (size_t r = 0; r < m; r += depth)
+                want = dot(want, dy + r * n + i, n, x + r * x_row + j, x_row,
+                           m - r < depth ? m - r : depth);
+            same("dW", i * k + j, dw[i * k + j], want);
+        }
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t r = 0; r < m; r++) sum += (double)dy[r * n + i]; /* not rounded to bfloat16 */
+        assert_true(fabs(sum - (double)db[i]) < 1e-4);
+    }
+    free(x), free(dy), free(dw), free(start), free(db), free(scratch);
+}
+
+/* Lengths of one step, odd ones, those around a vector, and more than a block takes at once. */
+static void check_table(const gemm_table *t)
+{
+    static const size_t sizes[][3] = {{1, 1, 1},    {2, 3, 2},    {13, 33, 31},  {12, 64, 64},
+                                      {25, 40, 97}, {7, 65, 300}, {14, 34, 1100}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
+        for (int mode = 0; mode < 3; mode++) check_packed(t, m, n, k, mode);
+        check_tn(t, k, n, m);
+        check_tn(t, m, n, 37);
+    }
+}
+
+static void test_products_have_the_promised_bits(void **state)
+{
+    (void)state;
+    const float_mode before = float_mode_set();
+    for (int level = 0; level < CPU_LEVELS; level++) {
+        cpu_level found;
+        ssm2d_error error;
+        if (cpu_choose(cpu_names[level], &found, &error)) continue; /* this machine lacks it */
+        check_table(gemm_bfloat16_plain(found));
+        if (gemm_for(found, ELEMENT_BFLOAT16) != gemm_bfloat16_plain(found))
+            check_table(gemm_for(found, ELEMENT_BFLOAT16));
+    }
+    float_mode_restore(before);
+}
+
+/* One product of these factors. */
+static float product_of(const gemm_table *t, float a, float b)
+{
+    float *packed = zeros(t->gemm_packed_size(1, 1)), y = 0;
+    t->gemm_pack(&(gemm_pack_args){1, 1, &b, 1, 1, packed}, 0, 1);
+    t->gemm_packed(&(gemm_packed_args){1, 1, 1, 1, 1, &a, packed, NULL, &y, 0}, 0, 1);
+    free(packed);
+    return y;
+}
+
+/* Infinities, NaN, overflow, subnormal factors and results. */
+static void test_extreme_factors_agree(void **state)
+{
+    (void)state;
+    static const float values[] = {0,       -0.0f,  1,         INFINITY, -INFINITY, NAN,
+                                   3.4e38f, 1e-38f, 0x1p-130f, 0x1p-64f, 1e-20f,    3.39e38f};
+    enum { VALUES = sizeof values / sizeof *values };
+    const float_mode before = float_mode_set();
+    for (int level = 0; level < CPU_LEVELS; level++) {
+        cpu_level found;
+        ssm2d_error error;
+        if (cpu_choose(cpu_names[level], &found, &error)) continue;
+        for (int i = 0; i < VALUES * VALUES; i++) {
+            const float a = values[i / VALUES], b = values[i % VALUES],
+                        plain = product_of(gemm_bfloat16_plain(CPU_BASELINE), a, b);
+            same("product", (size_t)i, product_of(gemm_for(found, ELEMENT_BFLOAT16), a, b), plain);
+            same("product", (size_t)i, product_of(gemm_bfloat16_plain(found), a, b), plain);
+        }
+    }
+    float_mode_restore(before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_products_have_the_promised_bits),
+                                       cmocka_unit_test(test_extreme_factors_agree)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
