@@ -35,7 +35,7 @@ function(ssm2d_simd_files result baseline avx2 avx512)
   endif()
 endfunction()
 
-# ssm2d_avx512bf16_files(RESULT FILES..): the files for AVX-512 with BF16, where the compiler has it;
+# ssm2d_avx512bf16_files(RESULT FILES..): the files for AVX-512 with BF16 if the compiler has it,
 # else none.
 function(ssm2d_avx512bf16_files result)
   check_c_compiler_flag(-mavx512bf16 HAVE_AVX512BF16_FLAG)

@@ -5,8 +5,8 @@
  * ranges of rows of dx and dW together; for many, blocks of rows of dx, and then parts of ranges of
  * dW. How tasks are cut depends on the number of threads, but not how an element is summed.
  *
- * The factors may be rounded to bfloat16 (graph.factors): packing does it for W, and a block for its
- * rows of x.
+ * The factors may be rounded to bfloat16 (graph.factors): packing rounds W, and a block its rows of
+ * x.
  *
  * In training, products that graph.sgemm is faster at are left to it. The bits of oneDNN's depend
  * on how a product is cut, so that these tasks are cut by the shape alone. */
