@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-enum { PIXELS = 1024, RECORD = 1 + 3 * PIXELS, CLASSES = 10 };
+enum { PIXELS = 1024, RECORD = 1 + 3 * PIXELS, LABELS = 10 };
 
-/* The labels from.first .. of the list. */
+/* Reads `images` labels of the list, from index `first` on. */
 static ssm2d_status read_labels(const ssm2d_context *context, const cifar_png *from,
                                 uint8_t *labels, ssm2d_error *error)
 {
@@ -24,14 +24,14 @@ static ssm2d_status read_labels(const ssm2d_context *context, const cifar_png *f
     cJSON_ArrayForEach(item, root)
     {
         const int label = cJSON_IsNumber(item) ? item->valueint : -1;
-        if (!cJSON_IsArray(root) || label < 0 || label >= CLASSES) break;
+        if (!cJSON_IsArray(root) || label < 0 || label >= LABELS) break;
         if (at >= from->first && at < from->first + from->images)
             labels[at - from->first] = (uint8_t)label;
         at++;
     }
     if (item || at < from->first + from->images)
         status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "%s: label %zu of %zu is missing, or not a number from 0 to 9",
+                      "%s: label %zu of %zu is missing, or not an integer from 0 to 9",
                       text_path(from->labels), at, from->first + from->images);
     cJSON_Delete(root);
     return status;
@@ -56,8 +56,9 @@ static ssm2d_status write_records(const cifar_png *from, image_reader *picture,
         if (progress) progress(user, i + 1);
     }
     if (status || !strcmp(md5_end(&sum, text), from->md5)) return status;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the MD5 %s, not %s of the published file",
-                text_path(from->picture), text, from->md5);
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: has the MD5 %s, expected %s of the published file", text_path(from->picture),
+                text, from->md5);
 }
 
 ssm2d_status cifar_png_convert(const ssm2d_context *context, const cifar_png *from,

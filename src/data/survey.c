@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <math.h>
 
-/* Of each channel. Squares of bytes: 2^48 pixels fit. */
+/* Sums per channel. Squares of up to 2^48 pixels fit. */
 typedef struct sums {
     uint64_t pixels, sum[3], squares[3];
 } sums;
@@ -40,8 +40,8 @@ static void add_sums(sums *to, const sums *s)
 typedef struct surveyor {
     const dataset *data;
     size_t max_pixels;
-    resize *whole;   /* for images that are not files: their own size */
-    uint8_t *pixels; /* of one image, or one row */
+    resize *whole;   /* for images that are not files: keeps their size */
+    uint8_t *pixels; /* one image, or one row of a file */
     size_t pixels_size;
 } surveyor;
 
