@@ -13,7 +13,7 @@ static void put_photo(const char *name, int jpeg)
     const image_write_options how = {.format = jpeg ? "JPEG" : "PNG", .quality = 95};
     image_writer *writer;
     uint8_t row[3 * COLS];
-    if (image_create_with(context, io_path(name), &info, &how, &writer, &error))
+    if (image_create(context, io_path(name), &info, &how, &writer, &error))
         fail_msg("%s", error.line);
     for (int y = 0; y < ROWS; y++) {
         for (int x = 0; x < COLS; x++) {

@@ -67,22 +67,21 @@ ssm2d_status cifar_png_convert(const ssm2d_context *context, const cifar_png *fr
 {
     image_reader *picture = NULL;
     image_info info;
-    atomic_file file = {0};
+    atomic_file file;
     const image_read_options how = {.max_pixels = IMAGE_MAX_PIXELS, .regular = 1};
     uint8_t *labels = mem_alloc(context, from->images);
     ssm2d_status status = labels ? read_labels(context, from, labels, error)
                                  : fail_memory(error, "%zu labels", from->images);
-    if (!status) status = image_open_with(context, from->picture, &how, &picture, &info, error);
+    if (!status) status = image_open(context, from->picture, &how, &picture, &info, error);
     if (!status && (info.rows != from->images || info.cols != PIXELS || info.channels != 3))
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "%s: has %zu x %zu pixels of %d channels: expected %zu x 1024 of 3",
                       text_path(from->picture), info.rows, info.cols, info.channels, from->images);
     if (!status) status = atomic_open(context, path, &file, error);
-    if (!status) status = write_records(from, picture, labels, &file, progress, user, error);
-    if (!status)
-        status = atomic_commit(&file, error);
-    else
-        atomic_cancel(&file);
+    if (!status) {
+        status = write_records(from, picture, labels, &file, progress, user, error);
+        status = atomic_end(&file, status, error);
+    }
     image_close(picture);
     mem_free(context, labels);
     return status;

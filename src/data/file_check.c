@@ -79,12 +79,9 @@ int checked_files_write(checked_files *c, const char *path)
     qsort(c->keys, c->count, sizeof *c->keys, compare);
     c->sorted = c->count;
     if (atomic_open(c->context, path, &file, NULL)) return 0;
-    if (atomic_write(&file, magic, sizeof magic, NULL)
-        || atomic_write(&file, c->keys, c->count * sizeof *c->keys, NULL)) {
-        atomic_cancel(&file);
-        return 0;
-    }
-    return !atomic_commit(&file, NULL);
+    ssm2d_status status = atomic_write(&file, magic, sizeof magic, NULL);
+    if (!status) status = atomic_write(&file, c->keys, c->count * sizeof *c->keys, NULL);
+    return !atomic_end(&file, status, NULL);
 }
 
 void checked_files_free(checked_files *c)
@@ -111,7 +108,7 @@ void file_check_some(const dataset *d, size_t max_files, size_t max_pixels, size
         const size_t i = files > 1 ? k * (count - 1) / (files - 1) : 0;
         if (!dataset_file(d, i, path, sizeof path)) continue;
         ++*checked;
-        if (!image_open_with(context, path, &how, &reader, &info, &why)) {
+        if (!image_open(context, path, &how, &reader, &info, &why)) {
             image_close(reader);
             continue;
         }
@@ -150,7 +147,7 @@ static ssm2d_status decode(const ssm2d_context *context, const char *path,
 {
     image_reader *reader;
     image_info info;
-    ssm2d_status status = image_open_with(context, path, how, &reader, &info, error);
+    ssm2d_status status = image_open(context, path, how, &reader, &info, error);
     if (status) return status;
     uint8_t *row = mem_alloc(context, image_row_bytes(&info));
     if (!row) status = fail_memory(error, "reading %s", text_path(path));

@@ -25,7 +25,7 @@ ssm2d_status picture_read(const ssm2d_context *context, const char *path,
     image_read_options reducible = *options;
     reducible.reduce = reduce;
     reducible.user = &r;
-    ssm2d_status status = image_open_with(context, path, &reducible, &reader, &info, error);
+    ssm2d_status status = image_open(context, path, &reducible, &reader, &info, error);
     if (status) return status;
     status = r.by > 1
                  ? resize_start_reduced(to, path, r.rows, r.cols, info.channels, r.by, out, error)

@@ -51,7 +51,7 @@ static ssm2d_status read_file(surveyor *v, const char *path, image_info *info, s
     const ssm2d_context *context = dataset_context(v->data);
     const image_read_options how = {.max_pixels = v->max_pixels, .regular = 1};
     image_reader *reader;
-    ssm2d_status status = image_open_with(context, path, &how, &reader, info, error);
+    ssm2d_status status = image_open(context, path, &how, &reader, info, error);
     if (status) return status;
     const size_t bytes = image_row_bytes(info);
     if (bytes > v->pixels_size) {

@@ -316,6 +316,13 @@ void atomic_cancel(atomic_file *file)
     *file = (atomic_file){0};
 }
 
+ssm2d_status atomic_end(atomic_file *file, ssm2d_status status, ssm2d_error *error)
+{
+    if (!status) return atomic_commit(file, error);
+    atomic_cancel(file);
+    return status;
+}
+
 ssm2d_status file_write_text(const ssm2d_context *context, const char *path, const char *text,
                              ssm2d_error *error)
 {
@@ -324,9 +331,7 @@ ssm2d_status file_write_text(const ssm2d_context *context, const char *path, con
     if (status) return status;
     status = atomic_write(&file, text, strlen(text), error);
     if (!status) status = atomic_write(&file, "\n", 1, error);
-    if (!status) return atomic_commit(&file, error);
-    atomic_cancel(&file);
-    return status;
+    return atomic_end(&file, status, error);
 }
 
 static int is_temporary(const char *name)

@@ -160,27 +160,21 @@ ssm2d_status image_no_memory(const image_reader *reader, ssm2d_error *error)
     return fail_memory(error, "reading %s", text_path(reader->path));
 }
 
-ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **out,
-                        image_info *info, ssm2d_error *error)
-{
-    return image_open_with(context, path, &(image_read_options){0}, out, info, error);
-}
-
-ssm2d_status image_open_with(const ssm2d_context *context, const char *path,
-                             const image_read_options *options, image_reader **out,
-                             image_info *info, ssm2d_error *error)
+ssm2d_status image_open(const ssm2d_context *context, const char *path,
+                        const image_read_options *options, image_reader **out, image_info *info,
+                        ssm2d_error *error)
 {
     *out = NULL;
     ssm2d_status status = SSM2D_OK;
     image_reader *reader = mem_alloc(context, sizeof *reader + strlen(path) + 1);
     if (!reader) return fail_memory(error, "reading %s", text_path(path));
     reader->context = context;
-    reader->options = *options;
+    if (options) reader->options = *options;
     reader->path = strcpy((char *)(reader + 1), path);
-    if (options->stream)
-        reader->stream = options->stream;
-    else
-        status = (options->regular ? file_open_regular : file_open)(path, &reader->stream, error);
+    reader->stream = reader->options.stream;
+    if (!reader->stream)
+        status =
+            (reader->options.regular ? file_open_regular : file_open)(path, &reader->stream, error);
     if (!status) status = choose_format(reader, error);
     if (!status) {
         reader->decoder = mem_alloc(context, reader->format->decoder_size);
@@ -197,6 +191,13 @@ ssm2d_status image_open_with(const ssm2d_context *context, const char *path,
     return SSM2D_OK;
 }
 
+ssm2d_status image_decode_row(image_reader *reader, void *row, ssm2d_error *error)
+{
+    if (!reader->rgba) return reader->format->read_row(reader, row, error);
+    image_row_from_rgba(reader, reader->rgba + reader->next * reader->rgba_stride, 0, row);
+    return SSM2D_OK;
+}
+
 ssm2d_status image_read_row(image_reader *reader, void *row, ssm2d_error *error)
 {
     const size_t rows = image_oriented_info(reader).rows;
@@ -210,7 +211,7 @@ ssm2d_status image_read_row(image_reader *reader, void *row, ssm2d_error *error)
     if (reader->orientation > 1) {
         status = image_oriented_row(reader, row, error);
     } else {
-        status = reader->format->read_row(reader, row, error);
+        status = image_decode_row(reader, row, error);
         reader->next += !status;
     }
     reader->broken = status != SSM2D_OK;

@@ -54,13 +54,11 @@ typedef struct image_read_options {
 
 /* Opens an image; the caller ends it with image_close. The format is recognised by the file's first
  * bytes, not by its name. Rows and columns, and *info, are those of the upright image: the EXIF
- * orientation has been followed. CMYK becomes RGB. image_open has neither a limit nor other
- * options: 1 or 3 channels of 8 bits. */
-ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **reader,
-                        image_info *info, ssm2d_error *error);
-ssm2d_status image_open_with(const ssm2d_context *context, const char *path,
-                             const image_read_options *options, image_reader **reader,
-                             image_info *info, ssm2d_error *error);
+ * orientation has been followed. CMYK becomes RGB. options NULL: no limit, and 1 or 3 channels of 8
+ * bits. */
+ssm2d_status image_open(const ssm2d_context *context, const char *path,
+                        const image_read_options *options, image_reader **reader, image_info *info,
+                        ssm2d_error *error);
 /* Reads the next row: image_row_bytes. Past the last row this is an error. */
 ssm2d_status image_read_row(image_reader *reader, void *row, ssm2d_error *error);
 void image_close(image_reader *reader);
@@ -80,13 +78,10 @@ typedef struct image_write_options {
     FILE *stream;       /* write to it instead of the file at path, and leave it open; or NULL */
 } image_write_options;
 
-/* Starts an image, which the caller ends with image_finish or image_abandon. image_create writes a
- * PNG. */
+/* Starts an image, which the caller ends with image_finish or image_abandon. options NULL: PNG. */
 ssm2d_status image_create(const ssm2d_context *context, const char *path, const image_info *info,
-                          image_writer **writer, ssm2d_error *error);
-ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
-                               const image_info *info, const image_write_options *options,
-                               image_writer **writer, ssm2d_error *error);
+                          const image_write_options *options, image_writer **writer,
+                          ssm2d_error *error);
 ssm2d_status image_write_row(image_writer *writer, const void *row, ssm2d_error *error);
 /* Puts the complete file in place. Frees the writer, on failure too. */
 ssm2d_status image_finish(image_writer *writer, ssm2d_error *error);

@@ -65,8 +65,14 @@ struct image_reader {
     size_t given;    /* rows given to the caller */
     int broken;      /* a row could not be decoded: reading ends there */
     void *decoder;
+    /* For formats that decode the whole image at once: RGBA of 8 bits, owned by the decoder, and
+     * the bytes from row to row. read_row is not called. */
+    const uint8_t *rgba;
+    size_t rgba_stride;
 };
 
+/* Decodes the next row, as it is stored. */
+ssm2d_status image_decode_row(image_reader *reader, void *row, ssm2d_error *error);
 /* Writes one row as reader->info and the options want it, from RGBA of 8 or, deep, 16 bits. */
 void image_row_from_rgba(const image_reader *reader, const void *rgba, int deep, void *row);
 /* Reads the rest of reader->stream, for decoders that need a file in memory; the caller frees

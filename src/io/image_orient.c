@@ -78,7 +78,7 @@ static ssm2d_status decode_all(image_reader *reader, ssm2d_error *error)
         return fail_memory(error, "%s: turning %zu x %zu pixels", text_path(reader->path),
                            reader->info.rows, reader->info.cols);
     for (; reader->next < reader->info.rows && !status; reader->next += !status)
-        status = reader->format->read_row(reader, reader->whole + reader->next * row, error);
+        status = image_decode_row(reader, reader->whole + reader->next * row, error);
     return status;
 }
 

@@ -39,17 +39,11 @@ static ssm2d_status check_info(const char *path, const image_info *info, const i
 }
 
 ssm2d_status image_create(const ssm2d_context *context, const char *path, const image_info *info,
-                          image_writer **out, ssm2d_error *error)
-{
-    return image_create_with(context, path, info, &(image_write_options){0}, out, error);
-}
-
-ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
-                               const image_info *info, const image_write_options *options,
-                               image_writer **out, ssm2d_error *error)
+                          const image_write_options *options, image_writer **out,
+                          ssm2d_error *error)
 {
     *out = NULL;
-    const char *name = options->format ? options->format : "PNG";
+    const char *name = options && options->format ? options->format : "PNG";
     const image_format *format = image_format_named(name);
     if (!format || !format->create)
         return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: %s images cannot be written",
@@ -60,12 +54,13 @@ ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
     if (!writer) return fail_memory(error, "writing %s", text_path(path));
     writer->context = context;
     writer->info = *info;
-    writer->options = *options;
+    if (options) writer->options = *options;
     writer->format = format;
     writer->path = strcpy((char *)(writer + 1), path);
     writer->encoder = mem_alloc(context, format->encoder_size);
     if (!writer->encoder) status = fail_memory(error, "writing %s", text_path(path));
-    if (!status && !options->stream) status = atomic_open(context, path, &writer->file, error);
+    if (!status && !writer->options.stream)
+        status = atomic_open(context, path, &writer->file, error);
     if (!status) status = format->create(writer, error);
     if (status)
         image_abandon(writer);

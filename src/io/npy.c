@@ -326,9 +326,7 @@ ssm2d_status npy_write(const ssm2d_context *context, const char *path, npy_type 
     if (status) return status;
     status = atomic_write(&file, header, total, error);
     if (!status) status = atomic_write(&file, data, bytes, error);
-    if (!status) return atomic_commit(&file, error);
-    atomic_cancel(&file);
-    return status;
+    return atomic_end(&file, status, error);
 }
 
 void npy_free(const ssm2d_context *context, npy_array *array)

@@ -342,7 +342,7 @@ static void put_png(const char *path, const test_image *image)
 {
     const image_info info = {image->rows, image->cols, image->channels};
     image_writer *writer;
-    if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
+    if (image_create(context, path, &info, NULL, &writer, &error)) fail_msg("%s", error.line);
     for (size_t i = 0; i < image->rows; i++)
         assert_int_equal(image_write_row(writer,
                                          image->pixels + i * image->cols * (size_t)image->channels,

@@ -113,7 +113,7 @@ static ssm2d_status read_image(ssm2d_context *context, const char *path, const r
     image_reader *reader;
     image_info info;
     resize *to = NULL;
-    ssm2d_status status = image_open_with(context, path, &how, &reader, &info, error);
+    ssm2d_status status = image_open(context, path, &how, &reader, &info, error);
     if (status) return status;
     *image = (pixel_image){.rows = r->resizes ? r->rows : info.rows,
                            .cols = r->resizes ? r->cols : info.cols,
@@ -143,7 +143,7 @@ static ssm2d_status write_image(ssm2d_context *context, const char *path, const 
 {
     const image_info info = {image->rows, image->cols, image->channels, 8};
     image_writer *writer;
-    ssm2d_status status = image_create(context, path, &info, &writer, error);
+    ssm2d_status status = image_create(context, path, &info, NULL, &writer, error);
     if (status) return status;
     for (size_t y = 0; y < image->rows && !status; y++)
         status = image_write_row(writer, image->pixels + y * image->cols * (size_t)image->channels,

