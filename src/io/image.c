@@ -17,7 +17,7 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-/* Joins the names or endings of the formats that this build can read, or write. */
+/* Lists the names or extensions of the formats that this build can read or write. */
 static const char *list(int endings, int written, char text[IMAGE_LIST])
 {
     size_t used = 0;
@@ -35,7 +35,7 @@ const char *image_kinds(char text[IMAGE_LIST]) { return list(0, 0, text); }
 const char *image_endings(char text[IMAGE_LIST]) { return list(1, 0, text); }
 const char *image_written_endings(char text[IMAGE_LIST]) { return list(1, 1, text); }
 
-/* Whether a name ends in one of the endings "*.jpg, *.jpeg", whatever the case. */
+/* Whether a name has one of the extensions "*.jpg, *.jpeg", ignoring case. */
 static int has_ending(const char *name, const char *endings)
 {
     const char *dot = strrchr(name, '.');
@@ -66,7 +66,7 @@ const image_format *image_format_named(const char *name)
     return NULL;
 }
 
-/* Whether a file of the format may begin with these bytes; a pipe shows only the first. */
+/* Whether a file of the format may begin with these bytes; of a pipe only the first is known. */
 static int fits(const image_format *f, const uint8_t *head, size_t size)
 {
     for (int i = 0; i < IMAGE_MAGICS && f->magic[i].length; i++) {
@@ -181,7 +181,7 @@ ssm2d_status image_open(const ssm2d_context *context, const char *path,
         status =
             reader->decoder ? reader->format->open(reader, error) : image_no_memory(reader, error);
     }
-    if (!status) status = image_turn_check(reader, error);
+    if (!status) status = image_orient_check(reader, error);
     if (status) {
         image_close(reader);
         return status;

@@ -1,5 +1,5 @@
-/* image - image files in several formats, row by row. PNG and JPEG need memory for a few rows,
- * unless they are interlaced, progressive or turned; other formats are held whole. */
+/* image - reads and writes image files in several formats, row by row. PNG and JPEG need memory for
+ * a few rows, unless they are interlaced, progressive or rotated; others are decoded whole. */
 #ifndef SSM2D_IO_IMAGE_H
 #define SSM2D_IO_IMAGE_H
 
@@ -11,10 +11,10 @@
 typedef struct image_info {
     size_t rows, cols;
     int channels; /* 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha */
-    int depth;    /* bits of a sample: 8 or 16; 0 is taken as 8 */
+    int depth;    /* bits of a sample: 8 or 16; 0 means 8 */
 } image_info;
 
-/* Return the number of colours, 1 or 3, and the bytes of a row. */
+/* Return the number of colour channels, 1 or 3, and the bytes of a row. */
 static inline int image_colours(const image_info *info) { return info->channels < 3 ? 1 : 3; }
 static inline size_t image_row_bytes(const image_info *info)
 {
@@ -29,17 +29,17 @@ static inline uint8_t blend_white(uint8_t sample, uint8_t alpha)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The formats that this build reads, as a list for messages, and the endings of their names: "PNG,
- * JPEG, BMP, .." and "*.png, *.jpg, ..", written to text and returned. */
-enum { IMAGE_LIST = 160 }; /* bytes that such a list takes */
+/* Write the formats that this build reads, "PNG, JPEG, BMP, ..", or their file extensions, "*.png,
+ * *.jpg, ..", to text and return text. */
+enum { IMAGE_LIST = 160 }; /* bytes of such a list */
 const char *image_kinds(char text[IMAGE_LIST]);
 const char *image_endings(char text[IMAGE_LIST]);
-/* Whether a name has one of the endings, in small letters or capitals. */
+/* Whether a file name has one of these extensions, ignoring case. */
 int image_named(const char *name);
 
 typedef struct image_reader image_reader;
 
-#define IMAGE_MAX_PIXELS ((size_t)1 << 28) /* the usual limit */
+#define IMAGE_MAX_PIXELS ((size_t)1 << 28) /* the default limit */
 
 typedef struct image_read_options {
     size_t max_pixels; /* refuse an image of more before decoding it; 0: no limit */
@@ -67,9 +67,9 @@ void image_close(image_reader *reader);
 
 typedef struct image_writer image_writer;
 
-/* The name of the format that a file name's ending asks for; NULL when it cannot be written. */
+/* The name of the format for a file name's extension; NULL if it cannot be written. */
 const char *image_written_as(const char *path);
-/* The endings of the formats that can be written, as image_endings has those that can be read. */
+/* As image_endings, for the formats that can be written. */
 const char *image_written_endings(char text[IMAGE_LIST]);
 
 typedef struct image_write_options {

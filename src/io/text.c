@@ -37,7 +37,7 @@ int text_utf8(const char *text)
     for (int i = 1; i < n; i++)
         if ((t[i] & 0xc0) != 0x80) return 0;
     if (n < 3) return n;
-    /* forms that are too long, surrogates, and what is beyond U+10FFFF */
+    /* overlong forms, surrogates, and code points above U+10FFFF */
     const int bad = (t[0] == 0xe0 && t[1] < 0xa0) || (t[0] == 0xed && t[1] > 0x9f)
                     || (t[0] == 0xf0 && t[1] < 0x90) || (t[0] == 0xf4 && t[1] > 0x8f);
     return bad ? 0 : n;

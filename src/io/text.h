@@ -1,4 +1,4 @@
-/* text - names and text from outside in one-line messages. */
+/* text - external names and text in one-line messages. */
 #ifndef SSM2D_IO_TEXT_H
 #define SSM2D_IO_TEXT_H
 
@@ -9,8 +9,8 @@
  * `fail`, which replaces control characters; to print a path, use text_print. */
 const char *text_path(const char *path);
 
-/* Copies text from outside to out, as it may be shown in a message, and returns out: control
- * characters become '?', and text that is too long is cut and ends in "..". */
+/* Copies external text to out for a message, and returns out: control characters become '?', and
+ * text that is too long is truncated and ends in "..". */
 const char *text_show(const char *text, size_t length, char *out, size_t size);
 
 /* As text_show of the whole text; bytes that are not UTF-8 become '?', too, as drawing needs. */
@@ -22,10 +22,10 @@ int text_has_extension(const char *path, const char *extension);
 /* Returns the length in bytes of the UTF-8 character at text; 0 if it is not valid UTF-8. */
 int text_utf8(const char *text);
 
-/* Replaces bytes that are not UTF-8 by '?'; says whether there were any. */
+/* Replaces bytes that are not UTF-8 by '?'; returns whether there were any. */
 int text_make_utf8(char *text);
 
-/* Prints text from outside, of any length: control characters become '?'. */
+/* Prints external text of any length: control characters become '?'. */
 void text_print(FILE *out, const char *text);
 
 #endif
