@@ -6,7 +6,6 @@
 #include "io/file.h"
 #include "io/text.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,9 +56,7 @@ static ssm2d_status count_records(const char *path, size_t record, size_t *count
                                   ssm2d_error *error)
 {
     struct stat info;
-    if (stat(path, &info))
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(path),
-                    strerror(errno));
+    if (stat(path, &info)) return fail_errno(error, path, "cannot be opened");
     size_t size = (size_t)info.st_size;
     if (!S_ISREG(info.st_mode) || !size || size % record)
         return fail(error, SSM2D_ERROR_ARGUMENT,

@@ -107,8 +107,7 @@ static ssm2d_status choose(const char *where, const dataset_impl **chosen, const
     }
     if (stat(where, &info)) {
         if (errno == ENOENT || errno == ENOTDIR) return refuse(where, error);
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(where),
-                    strerror(errno));
+        return fail_errno(error, where, "cannot be opened");
     }
     *folder = where;
     for (int i = 0; S_ISDIR(info.st_mode) && (impl = impl_at(i)); i++)

@@ -7,7 +7,6 @@
 #include "io/file_open.h"
 #include "io/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -65,9 +64,7 @@ static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size
             continue;
         }
         gzerror(file, &code);
-        if (code == Z_ERRNO)
-            return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(path),
-                        strerror(errno));
+        if (code == Z_ERRNO) return fail_errno(error, path, "cannot be read");
         if (code == Z_MEM_ERROR) return fail_memory(error, "reading %s", text_path(path));
         if (code == Z_DATA_ERROR)
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its compressed data is damaged",

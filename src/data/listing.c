@@ -118,17 +118,13 @@ ssm2d_status listing_read(listing *l, const char *path, int label, ssm2d_error *
     ssm2d_status status = SSM2D_OK;
     const size_t first = l->count;
     DIR *dir = opendir(path);
-    if (!dir)
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(path),
-                    strerror(errno));
+    if (!dir) return fail_errno(error, path, "cannot be opened");
     while (!status) {
         char below[PATH_MAX];
         errno = 0;
         struct dirent *found = readdir(dir);
         if (!found) {
-            if (errno)
-                status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(path),
-                              strerror(errno));
+            if (errno) status = fail_errno(error, path, "cannot be read");
             break;
         }
         if (found->d_name[0] == '.') continue;

@@ -23,11 +23,6 @@ enum { FIRST_BYTES = 1 << 16, NAME_TRIES = 100 };
 static const char prefix[] = ".ssm2d-", digits[] = "0123456789abcdefghijklmnopqrstuv";
 enum { PREFIX_LENGTH = sizeof prefix - 1, RANDOM_CHARS = 10 };
 
-static ssm2d_status fail_errno(ssm2d_error *error, const char *path, const char *what)
-{
-    return fail(error, SSM2D_ERROR_SYSTEM, "%s: %s: %s", text_path(path), what, strerror(errno));
-}
-
 /* Opens a stream on fd, which is closed on failure. */
 static ssm2d_status open_stream(const char *path, int fd, const char *mode, FILE **stream,
                                 ssm2d_error *error)

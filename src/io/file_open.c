@@ -83,9 +83,7 @@ ssm2d_status file_refused(int result, const char *path, const char *what, ssm2d_
                     "%s: has other names (hard links), and would be changed under all of them: "
                     "replace it by a copy",
                     text_path(path));
-    default:
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: %s: %s", text_path(path), what,
-                    strerror(errno));
+    default: return fail_errno(error, path, what);
     }
 }
 

@@ -4,7 +4,6 @@
 #include "io/image_format.h"
 #include "io/text.h"
 
-#include <errno.h>
 #include <string.h>
 
 FILE *image_stream(image_writer *writer)
@@ -14,8 +13,7 @@ FILE *image_stream(image_writer *writer)
 
 ssm2d_status image_write_failed(const image_writer *writer, ssm2d_error *error)
 {
-    return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(writer->path),
-                strerror(errno));
+    return fail_errno(error, writer->path, "cannot be written");
 }
 
 static ssm2d_status check_info(const char *path, const image_info *info, const image_format *format,

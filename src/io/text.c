@@ -1,7 +1,9 @@
 #include "io/text.h"
 
 #include "core/printable.h"
+#include "core/status.h"
 
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -14,6 +16,11 @@ const char *text_path(const char *path)
     const char *tail = path + length - PATH_SHOWN;
     const char *slash = strchr(tail, '/');
     return slash && slash[1] ? slash + 1 : tail;
+}
+
+ssm2d_status fail_errno(ssm2d_error *error, const char *path, const char *what)
+{
+    return fail(error, SSM2D_ERROR_SYSTEM, "%s: %s: %s", text_path(path), what, strerror(errno));
 }
 
 const char *text_show(const char *text, size_t length, char *out, size_t size)

@@ -2,12 +2,16 @@
 #ifndef SSM2D_IO_TEXT_H
 #define SSM2D_IO_TEXT_H
 
-#include <stddef.h>
+#include "ssm2d.h"
+
 #include <stdio.h>
 
 /* Returns the end of path, short enough to leave space for the message that follows it. It is for
  * `fail`, which replaces control characters; to print a path, use text_print. */
 const char *text_path(const char *path);
+
+/* Returns SSM2D_ERROR_SYSTEM with the line "PATH: WHAT: text of errno". */
+ssm2d_status fail_errno(ssm2d_error *error, const char *path, const char *what);
 
 /* Copies external text to out for a message, and returns out: control characters become '?', and
  * text that is too long is truncated and ends in "..". */

@@ -16,7 +16,6 @@
 #include "npm_pack.h"
 #include "tools/progress.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -240,8 +239,7 @@ static ssm2d_status take_file(const job *j, const wanted *w, const char *path, s
                     "%s: has the MD5 %s, expected %s of the published file", text_path(from), sum,
                     w->md5);
     if (!rename(from, path)) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be renamed into place: %s", text_path(path),
-                strerror(errno));
+    return fail_errno(error, path, "cannot be renamed into place");
 }
 
 /* *wrong: the contents of the package caused the failure. */

@@ -31,9 +31,7 @@ static ssm2d_status read_folder(const char *folder, listing *files, listing *fol
     const size_t first = files->count;
     ssm2d_status status = SSM2D_OK;
     DIR *dir = opendir(folder);
-    if (!dir)
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder),
-                    strerror(errno));
+    if (!dir) return fail_errno(error, folder, "cannot be opened");
     errno = 0;
     for (struct dirent *found; !status && (found = readdir(dir)); errno = 0) {
         char path[PATH_MAX];
@@ -41,9 +39,7 @@ static ssm2d_status read_folder(const char *folder, listing *files, listing *fol
         status = dataset_path(path, sizeof path, folder, found->d_name, error);
         if (!status) status = sort_entry(path, files, folders, error);
     }
-    if (!status && errno)
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(folder),
-                      strerror(errno));
+    if (!status && errno) status = fail_errno(error, folder, "cannot be read");
     closedir(dir);
     listing_sort(files, first);
     listing_sort(folders, 0);
