@@ -59,12 +59,8 @@ typedef struct reader {
 /* Returns the next line that is not empty, without its newline; NULL after the last. */
 static char *next_line(reader *r)
 {
-    while (*r->rest) {
-        char *line = r->rest;
-        r->rest = line + strcspn(line, "\n");
-        if (*r->rest) *r->rest++ = 0;
+    for (char *line; (line = text_next_line(&r->rest));) {
         r->line++;
-        line[strcspn(line, "\r")] = 0;
         line += strspn(line, " \t");
         if (*line) return line;
     }

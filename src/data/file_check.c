@@ -142,26 +142,12 @@ static int eighth(void *user, size_t rows, size_t cols)
     return 8;
 }
 
-static ssm2d_status decode(const ssm2d_context *context, const char *path,
-                           const image_read_options *how, ssm2d_error *error)
-{
-    image_reader *reader;
-    image_info info;
-    ssm2d_status status = image_open(context, path, how, &reader, &info, error);
-    if (status) return status;
-    uint8_t *row = mem_alloc(context, image_row_bytes(&info));
-    if (!row) status = fail_memory(error, "reading %s", text_path(path));
-    for (size_t r = 0; r < info.rows && !status; r++) status = image_read_row(reader, row, error);
-    mem_free(context, row);
-    image_close(reader);
-    return status;
-}
-
 static void check_file(void *arg, size_t task, int worker)
 {
     const job *j = arg;
     checked_file *f = &j->files[task];
     char path[PATH_MAX];
+    image_info info;
     (void)worker;
     f->key = 0;
     f->status = SSM2D_OK;
@@ -170,10 +156,11 @@ static void check_file(void *arg, size_t task, int worker)
     const uint64_t key = file_key(path, j->max_pixels);
     if (checked && has_key(checked, key)) return;
     image_read_options how = {.max_pixels = j->max_pixels, .regular = 1, .reduce = eighth};
-    f->status = decode(dataset_context(j->data), path, &how, &f->why);
+    f->status = image_read_rows(dataset_context(j->data), path, &how, &info, NULL, NULL, &f->why);
     if (f->status) { /* again at full size, so that the message has the right row */
         how.reduce = NULL;
-        f->status = decode(dataset_context(j->data), path, &how, &f->why);
+        f->status =
+            image_read_rows(dataset_context(j->data), path, &how, &info, NULL, NULL, &f->why);
     }
     if (!f->status) f->key = key;
 }

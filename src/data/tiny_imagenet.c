@@ -44,15 +44,6 @@ static int label_of(const dataset *d, const char *wnid)
 
 /* ---- words.txt ------------------------------------------------------------------------------- */
 
-/* Terminates the line at text; returns the next line. */
-static char *cut_line(char *text)
-{
-    char *rest = text + strcspn(text, "\n");
-    if (*rest) *rest++ = 0;
-    text[strcspn(text, "\r")] = 0;
-    return rest;
-}
-
 /* Terminates the field at text, which ends with a tab; returns the next field, "" after the
  * last. */
 static char *cut_field(char *text)
@@ -66,10 +57,8 @@ static char *cut_field(char *text)
  * row to its WNID. */
 static void find_words(const dataset *d, char *text, const char **words)
 {
-    char *rest;
     for (int i = 0; i < d->info.label_count; i++) words[i] = d->info.label_ids[i];
-    for (char *line = text; *line; line = rest) {
-        rest = cut_line(line);
+    for (char *line; (line = text_next_line(&text));) {
         char *word = cut_field(line);
         const int label = label_of(d, line);
         word[strcspn(word, ",\t")] = 0;
@@ -156,12 +145,12 @@ static ssm2d_status open_train(dataset *d, listing *l, ssm2d_error *error)
 /* Reads the rows of val_annotations.txt, sorted by the names of images. */
 static ssm2d_status read_rows(const dataset *d, const char *path, listing *rows, ssm2d_error *error)
 {
-    char *text = NULL, *rest, shown[48];
+    char *text = NULL, *rest, *line, shown[48];
     size_t size, row = 0;
     ssm2d_status status = file_read_regular(d->context, path, MAX_TEXT, &text, &size, error);
-    for (char *line = text; !status && line && *line; line = rest) {
+    rest = text;
+    while (!status && (line = text_next_line(&rest))) {
         row++;
-        rest = cut_line(line);
         if (!*line) continue;
         char *class = cut_field(line);
         cut_field(class);

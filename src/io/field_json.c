@@ -79,7 +79,8 @@ static int int_at(const char *place)
     return value;
 }
 
-cJSON *field_to_json(const ssm2d_field *f, const void *config)
+/* Returns the field's value; NULL if out of memory. */
+static cJSON *to_json(const ssm2d_field *f, const void *config)
 {
     const char *place = (const char *)config + f->offset;
     int integers[2];
@@ -103,7 +104,7 @@ cJSON *field_to_json(const ssm2d_field *f, const void *config)
 
 int field_add_to_json(cJSON *object, const ssm2d_field *f, const void *config)
 {
-    return json_add(object, f->name, field_to_json(f, config));
+    return json_add(object, f->name, to_json(f, config));
 }
 
 ssm2d_status field_refuse_key(field_source from, const char *key, const char *const *names,

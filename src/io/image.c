@@ -229,3 +229,22 @@ void image_close(image_reader *reader)
     mem_free(context, reader->whole);
     mem_free(context, reader);
 }
+
+ssm2d_status image_read_rows(const ssm2d_context *context, const char *path,
+                             const image_read_options *options, image_info *info,
+                             void (*use)(void *user, const image_info *info, const uint8_t *row),
+                             void *user, ssm2d_error *error)
+{
+    image_reader *reader;
+    ssm2d_status status = image_open(context, path, options, &reader, info, error);
+    if (status) return status;
+    uint8_t *row = mem_alloc(context, image_row_bytes(info));
+    if (!row) status = image_no_memory(reader, error);
+    for (size_t r = 0; r < info->rows && !status; r++) {
+        status = image_read_row(reader, row, error);
+        if (!status && use) use(user, info, row);
+    }
+    mem_free(context, row);
+    image_close(reader);
+    return status;
+}

@@ -62,6 +62,11 @@ ssm2d_status image_open(const ssm2d_context *context, const char *path,
 /* Reads the next row: image_row_bytes. Past the last row this is an error. */
 ssm2d_status image_read_row(image_reader *reader, void *row, ssm2d_error *error);
 void image_close(image_reader *reader);
+/* Decodes a whole image: opens it, calls `use` for each row unless it is NULL, and closes it. */
+ssm2d_status image_read_rows(const ssm2d_context *context, const char *path,
+                             const image_read_options *options, image_info *info,
+                             void (*use)(void *user, const image_info *info, const uint8_t *row),
+                             void *user, ssm2d_error *error);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 

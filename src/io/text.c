@@ -71,6 +71,16 @@ const char *text_valid(const char *text, char *out, size_t size)
     return out;
 }
 
+char *text_next_line(char **rest)
+{
+    char *line = *rest;
+    if (!*line) return NULL;
+    *rest = line + strcspn(line, "\n");
+    if (**rest) *(*rest)++ = 0;
+    line[strcspn(line, "\r")] = 0;
+    return line;
+}
+
 void text_print(FILE *out, const char *text)
 {
     while (*text) {

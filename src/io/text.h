@@ -29,6 +29,10 @@ int text_utf8(const char *text);
 /* Replaces bytes that are not UTF-8 by '?'; returns whether there were any. */
 int text_make_utf8(char *text);
 
+/* Terminates the line at *rest, without its line ending, and returns it; *rest becomes the next
+ * line. NULL after the last line. */
+char *text_next_line(char **rest);
+
 /* Prints external text of any length: control characters become '?'. */
 void text_print(FILE *out, const char *text);
 
