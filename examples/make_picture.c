@@ -75,7 +75,7 @@ static ssm2d_status draw(ssm2d_context *context, const char *path, size_t rows, 
     image_writer *writer;
     uint8_t *row = malloc(cols * 3);
     if (!row) return fail(error, SSM2D_ERROR_MEMORY, "no memory for a row of %zu pixels", cols);
-    ssm2d_status status = image_create(context, path, &info, &writer, error);
+    ssm2d_status status = image_create(context, path, &info, NULL, &writer, error);
     if (status) goto done;
     for (size_t i = 0; i < rows && !status; i++) {
         for (size_t j = 0; j < cols; j++) {

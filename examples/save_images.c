@@ -27,7 +27,7 @@ static ssm2d_status save(ssm2d_context *context, const dataset *data, resize *to
     name_file(path, sizeof path, folder, i,
               about->labels == LABEL_CLASS ? about->label_names[dataset_label(data, i)] : "image");
     ssm2d_status status = dataset_fetch(data, i, to, pixels, error);
-    if (!status) status = image_create(context, path, info, &writer, error);
+    if (!status) status = image_create(context, path, info, NULL, &writer, error);
     if (status) return status;
     for (size_t r = 0; r < info->rows && !status; r++)
         status = image_write_row(writer, pixels + r * info->cols * (size_t)info->channels, error);

@@ -102,7 +102,7 @@ static void noise_run(const void *options, rng *r, float_image *image)
 {
     const double noise = ((const noise_options *)options)->noise;
     for (size_t i = 0; i < image->rows * image->cols * (size_t)image->channels; i++)
-        image->numbers[i] += (float)(noise * rng_normal(r));
+        image->pixels[i] += (float)(noise * rng_normal(r));
 }
 
 static const augmentation example_noise = {

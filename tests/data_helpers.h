@@ -62,7 +62,7 @@ static inline void data_put_png(const char *name, size_t rows, size_t cols, int 
     image_writer *writer;
     image_info info = {rows, cols, channels};
     data_put(name, "", 0);
-    assert_int_equal(image_create(context, io_path(name), &info, &writer, &error), SSM2D_OK);
+    assert_int_equal(image_create(context, io_path(name), &info, NULL, &writer, &error), SSM2D_OK);
     for (size_t i = 0; i < rows; i++)
         assert_int_equal(image_write_row(writer, pixels + i * cols * (size_t)channels, &error),
                          SSM2D_OK);

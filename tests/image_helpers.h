@@ -145,7 +145,7 @@ static inline ssm2d_status read_all(const char *path, image_info *info, uint8_t 
     image_reader *reader;
     *pixels = NULL;
     *info = (image_info){0};
-    ssm2d_status status = image_open(context, path, &reader, info, &error);
+    ssm2d_status status = image_open(context, path, NULL, &reader, info, &error);
     if (status) {
         assert_null(reader);
         return status;
@@ -170,7 +170,7 @@ static inline ssm2d_status write_all(const char *path, size_t rows, size_t cols,
 {
     image_writer *writer;
     image_info info = {rows, cols, channels};
-    ssm2d_status status = image_create(context, path, &info, &writer, &error);
+    ssm2d_status status = image_create(context, path, &info, NULL, &writer, &error);
     if (status) return status;
     uint8_t *row = malloc(cols * (size_t)channels);
     for (size_t r = 0; r < rows && !status; r++) {

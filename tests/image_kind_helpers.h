@@ -22,7 +22,7 @@ static inline ssm2d_status read_with(const char *path, const image_read_options 
 {
     image_reader *reader;
     *pixels = NULL;
-    ssm2d_status status = image_open_with(context, path, o, &reader, info, &error);
+    ssm2d_status status = image_open(context, path, o, &reader, info, &error);
     if (status) return status;
     const size_t row = image_row_bytes(info);
     *pixels = malloc(info->rows * row);

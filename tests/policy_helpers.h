@@ -22,7 +22,7 @@ static inline void choose_augmentation(chosen *c, const char *name, const char *
     while (augmentation_at(i) && strcmp(augmentation_at(i)->name, name)) i++;
     if (!(c->what = augmentation_at(i))) fail_msg("no augmentation %s", name);
     c->all = augment_options_default();
-    assert_false(c->what->is_on(augment_options_at(&c->all, i)));
+    assert_false(augmentation_is_on(c->what, augment_options_at(&c->all, i)));
     char words[256];
     snprintf(words, sizeof words, "%s", settings);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
@@ -31,7 +31,7 @@ static inline void choose_augmentation(chosen *c, const char *name, const char *
         if (augment_options_set(&c->all, word, equals + 1, &error)) fail_msg("%s", error.line);
     }
     c->options = augment_options_at(&c->all, i);
-    assert_true(c->what->is_on(c->options));
+    assert_true(augmentation_is_on(c->what, c->options));
 }
 
 /* The random numbers of image i. */

@@ -185,10 +185,10 @@ static void the_table_is_sound(void **state)
     const augment_options o = augment_options_default();
     for (int i = 0; (a = augmentation_at(i)); i++) {
         assert_true(strlen(a->name) > 1 && strlen(a->help) > 5);
-        assert_true(a->when && a->is_on && a->stage < AUGMENT_STAGES && a->run.pixels);
+        assert_true(a->when && a->stage < AUGMENT_STAGES && a->run.pixels);
         assert_true(a->stage != AUGMENT_BATCH || a->when == AUGMENT_TRAINING);
         assert_true(a->purpose != RNG_ORDER);
-        assert_false(a->is_on(augment_options_at(&o, i)));
+        assert_false(augmentation_is_on(a, augment_options_at(&o, i)));
         bytes += (a->options_size + 15) / 16 * 16;
         assert_ptr_equal(augment_options_at(&o, i + 1), o.bytes + bytes);
         for (int k = 0; k < i && (b = augmentation_at(k)); k++) {
@@ -219,7 +219,7 @@ static void options_are_described(void **state)
     assert_int_equal(augment_options_set(&o, "crop_padding", "-1", &error), SSM2D_ERROR_ARGUMENT);
     assert_line("crop_padding=-1: use a whole number from 0 to 1024");
     assert_int_equal(augment_options_set(&o, "crop", "1", &error), SSM2D_ERROR_ARGUMENT);
-    assert_line("there is no augmentation crop");
+    assert_line("there is no augmentation setting crop");
     memset(o.bytes + groups[1].offset, 0xff, sizeof(int));
     assert_int_equal(augment_options_check(&o, &error), SSM2D_ERROR_ARGUMENT);
     assert_line("crop_padding=-1: use a whole number from 0 to 1024");

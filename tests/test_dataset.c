@@ -94,8 +94,8 @@ static void refuses_bad_idx(void **state)
                  {3, 1, "begins with 00000801"},
                  {7, 0, "its header says count=0: use 1 or more"},
                  {7, 5, "has more bytes than its header says"},
-                 {7, 7, "is cut off"},
-                 {4, 255, "is cut off: its header says 51338281032 bytes, it has 88"},
+                 {7, 7, "is truncated"},
+                 {4, 255, "is truncated: its header says 51338281032 bytes, it has 88"},
                  {11, 0, "its header says rows=0: use 1 to 4096"},
                  {10, 17, "its header says rows=4355: use 1 to 4096"},
                  {15, 0, "its header says cols=0"},
@@ -112,7 +112,7 @@ static void refuses_bad_idx(void **state)
     }
     for (size_t n = 0; n < length; n++) {
         assert_int_equal(with_file(images, bytes, n), SSM2D_ERROR_ARGUMENT);
-        assert_line("/train-images-idx3-ubyte: is cut off");
+        assert_line("/train-images-idx3-ubyte: is truncated");
     }
     assert_int_equal(with_file(images, bytes, length + 1), SSM2D_ERROR_ARGUMENT);
     assert_line("has more bytes than its header says");
@@ -125,7 +125,7 @@ static void refuses_bad_idx(void **state)
     length = make_idx(bytes, 1, test_sizes, beyond);
     with_file("t10k-labels-idx1-ubyte", bytes, length);
     assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_ERROR_ARGUMENT);
-    assert_line("/t10k-labels-idx1-ubyte: image 1 has label 5, but there are 5 classes");
+    assert_line("/t10k-labels-idx1-ubyte: image 1 has label 5, but there are 5 labels");
     unlink(io_path(labels));
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_SYSTEM);
     assert_line("/train-labels-idx1-ubyte: cannot be opened: No such file");
@@ -202,7 +202,7 @@ static void fashion_mnist_from_elsewhere(void **state)
     char where[128];
     snprintf(where, sizeof where, "fashion-mnist:%s", folder);
     assert_int_equal(try_data(where, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("holds no idx files");
+    assert_line("contains no idx files");
     put_idx("-idx", 0);
     dataset *d = open_data(where, DATASET_TRAIN);
     assert_int_equal(dataset_about(d)->label_count, 10);
@@ -211,7 +211,7 @@ static void fashion_mnist_from_elsewhere(void **state)
     uint8_t bytes[64], many[] = {0, 1, 2, 3, 4, 10};
     io_put("train-labels-idx1-ubyte", bytes, make_idx(bytes, 1, train_sizes, many));
     assert_int_equal(try_data(where, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("has 11 classes: it is not Fashion-MNIST");
+    assert_line("has 11 labels: it is not Fashion-MNIST");
 }
 
 /* ---- CIFAR ----------------------------------------------------------------------------------- */
@@ -286,7 +286,7 @@ static void reads_cifar10(void **state)
     check_cifar(where, 15, 2, 10, "d");
     io_put("batches.meta.txt", names, 6);
     assert_int_equal(try_data(where, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("/batches.meta.txt: names 3 classes, expected 10");
+    assert_line("/batches.meta.txt: has 3 label names, expected 10");
 }
 
 /* White stays white; the rest is 0.2989 R + 0.587 G + 0.114 B, rounded. */
@@ -320,7 +320,7 @@ static void reads_lra_image(void **state)
     }
     dataset_close(d);
     assert_int_equal(try_data(where, DATASET_VAL), SSM2D_ERROR_ARGUMENT);
-    assert_line("has no validation images of its own: use train or test");
+    assert_line("has no validation split: use train or test");
 }
 
 static void reads_mnist(void **state)
@@ -337,7 +337,7 @@ static void reads_mnist(void **state)
     uint8_t bytes[64], many[] = {0, 1, 2, 3, 4, 10};
     io_put("train-labels-idx1-ubyte", bytes, make_idx(bytes, 1, train_sizes, many));
     assert_int_equal(try_data(where, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("has 11 classes: it is not MNIST");
+    assert_line("has 11 labels: it is not MNIST");
 }
 
 static void reads_cifar100(void **state)
@@ -365,7 +365,7 @@ static void refuses_bad_cifar(void **state)
     records[3073] = 10;
     io_put("data_batch_4.bin", records, size);
     assert_int_equal(try_data(where, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("/data_batch_4.bin: image 1 has label 10, but there are 10 classes");
+    assert_line("/data_batch_4.bin: image 1 has label 10, but there are 10 labels");
     io_put("data_batch_4.bin", records, size - 1);
     assert_int_equal(try_data(where, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("/data_batch_4.bin: has 9218 bytes, not a multiple of 3073");
@@ -411,11 +411,11 @@ static void lists_available_data_sets(void **state)
     assert_int_equal(try_data("cifar100:", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("needs a folder");
     assert_int_equal(try_data("/no/such/folder/anywhere", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("/no/such/folder/anywhere is no folder: give one, fashion-mnist, mnist:FOLDER, "
+    assert_line("/no/such/folder/anywhere is not a folder: give one, fashion-mnist, mnist:FOLDER, "
                 "idx:FOLDER, cifar10:FOLDER");
     assert_int_equal(try_data("", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("holds no data set that is known: expected idx files; CIFAR-10's data_batch_*.bin; "
+    assert_line("contains no known data set: expected idx files; CIFAR-10's data_batch_*.bin; "
                 "CIFAR-100's train.bin; Tiny-ImageNet's val/val_annotations.txt; CelebA's "
                 "list_attr_celeba.txt; train/CLASS/*.png|jpg");
     assert_int_equal(try_data(io_put("file", "", 0), DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);

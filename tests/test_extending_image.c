@@ -69,8 +69,8 @@ static ssm2d_status write_picture(const char *name, const char *format)
 {
     const image_write_options options = {.format = format, .quality = 90};
     image_writer *writer;
-    ssm2d_status status = image_create_with(context, io_path(name), &(image_info){2, 3, 1, 8},
-                                            &options, &writer, &error);
+    ssm2d_status status =
+        image_create(context, io_path(name), &(image_info){2, 3, 1, 8}, &options, &writer, &error);
     if (status) return status;
     for (int r = 0; r < 2 && !status; r++) status = image_write_row(writer, pixels[r], &error);
     assert_int_equal(status, SSM2D_OK);
@@ -85,7 +85,7 @@ static void is_written_and_read_like_the_others(void **state)
     uint8_t row[3];
     assert_string_equal(image_written_as("picture.TY"), "TOY");
     assert_int_equal(write_picture("a.toy", "TOY"), SSM2D_OK);
-    assert_int_equal(image_open(context, io_path("a.toy"), &reader, &info, &error), SSM2D_OK);
+    assert_int_equal(image_open(context, io_path("a.toy"), NULL, &reader, &info, &error), SSM2D_OK);
     assert_int_equal(info.rows, 2);
     assert_int_equal(info.cols, 3);
     assert_int_equal(info.channels, 1);
@@ -110,23 +110,23 @@ static void is_named_in_lists_and_messages(void **state)
     assert_non_null(strstr(image_written_endings(text), "*.pdf, *.toy, *.ty"));
     assert_true(image_named("x.toy") && image_named("x.Ty") && !image_named("x.toyy"));
     io_put("b.toy", "other", 5);
-    assert_int_equal(image_open(context, io_path("b.toy"), &reader, &info, &error),
+    assert_int_equal(image_open(context, io_path("b.toy"), NULL, &reader, &info, &error),
                      SSM2D_ERROR_UNSUPPORTED);
     assert_line("supported format: PNG, JPEG, BMP");
     assert_line(", TOY");
     /* limits are the table's */
     const image_write_options toy = {.format = "TOY"}, none = {.format = "BMP"};
-    assert_int_equal(image_create_with(context, io_path("c.toy"), &(image_info){1, 256, 1, 8}, &toy,
-                                       &writer, &error),
-                     SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(
+        image_create(context, io_path("c.toy"), &(image_info){1, 256, 1, 8}, &toy, &writer, &error),
+        SSM2D_ERROR_ARGUMENT);
     assert_line("use 1 to 255 rows");
-    assert_int_equal(image_create_with(context, io_path("c.toy"), &(image_info){1, 1, 4, 8}, &toy,
-                                       &writer, &error),
-                     SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(
+        image_create(context, io_path("c.toy"), &(image_info){1, 1, 4, 8}, &toy, &writer, &error),
+        SSM2D_ERROR_UNSUPPORTED);
     assert_line("a TOY has neither alpha nor 16 bits");
-    assert_int_equal(image_create_with(context, io_path("c.toy"), &(image_info){1, 1, 1, 8}, &none,
-                                       &writer, &error),
-                     SSM2D_ERROR_UNSUPPORTED);
+    assert_int_equal(
+        image_create(context, io_path("c.toy"), &(image_info){1, 1, 1, 8}, &none, &writer, &error),
+        SSM2D_ERROR_UNSUPPORTED);
     assert_line("BMP images cannot be written");
 }
 
@@ -139,12 +139,12 @@ static void leaves_other_formats_alone(void **state)
     image_info info;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(write_picture("d", written[i]), SSM2D_OK);
-        assert_int_equal(image_open(context, io_path("d"), &reader, &info, &error), SSM2D_OK);
+        assert_int_equal(image_open(context, io_path("d"), NULL, &reader, &info, &error), SSM2D_OK);
         assert_string_equal(reader->format->name, written[i]);
         image_close(reader);
     }
     io_put("e", "\0\0\0\0toX", 7);
-    assert_int_equal(image_open(context, io_path("e"), &reader, &info, &error),
+    assert_int_equal(image_open(context, io_path("e"), NULL, &reader, &info, &error),
                      SSM2D_ERROR_UNSUPPORTED);
 }
 

@@ -92,7 +92,7 @@ static void opens_what_is_safe(void **state)
         [FILE_READ] = {FILE_NOT_REGULAR, 0, 0, FILE_IS_FOLDER, NONE},
         [FILE_READ_OWN] = {FILE_NOT_REGULAR, FILE_NOT_REGULAR, 0, FILE_IS_FOLDER, NONE},
         [FILE_LOCK] = {FILE_NOT_REGULAR, FILE_NOT_REGULAR, 0, FILE_IS_FOLDER, 0},
-        [FILE_APPEND] = {FILE_NOT_REGULAR, FILE_NOT_REGULAR, FILE_HAS_NAMES, FILE_IS_FOLDER, 0},
+        [FILE_APPEND] = {FILE_NOT_REGULAR, FILE_NOT_REGULAR, FILE_HAS_LINKS, FILE_IS_FOLDER, 0},
         [FILE_REPLACE] = {FILE_NOT_REGULAR, FILE_NOT_REGULAR, 0, FILE_IS_FOLDER, 0},
         [FILE_OVERWRITE] = {0, 0, 0, FILE_IS_FOLDER, 0},
         [FILE_TEMPORARY] = {NONE, NONE, NONE, NONE, 0}};
@@ -302,7 +302,7 @@ static void says_when_it_cannot_be_put_in_place(void **state)
     assert_int_equal(atomic_open(context, io_path("out"), &file, &error), SSM2D_OK);
     assert_int_equal(mkdir(io_path("out"), 0777), 0);
     assert_int_equal(atomic_commit(&file, &error), SSM2D_ERROR_SYSTEM);
-    assert_line("/out: cannot be put in place: Is a directory");
+    assert_line("/out: cannot be renamed into place: Is a directory");
     assert_int_equal(io_count_files(), 1);
 }
 

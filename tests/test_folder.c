@@ -194,7 +194,7 @@ static void refuses_bad_folders(void **state)
     assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_OK);
     data_put("train/readme", "", 0);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("/train: holds no folders: expected a folder with images for each class");
+    assert_line("/train: contains no folders: expected a folder with images for each class");
     data_put("train/b/readme", "", 0);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("/train/b: has no images: expected *.png, *.jpg, *.jpeg");
@@ -244,7 +244,9 @@ static ssm2d_status read_picture(void)
     uint8_t out[48];
     resize *to;
     ssm2d_status status = resize_create(context, 4, 4, 3, &to, &error);
-    if (!status) status = picture_read(context, io_path("val/dog/1.png"), 0, to, out, &error);
+    if (!status)
+        status = picture_read(context, io_path("val/dog/1.png"), &(image_read_options){0}, to, out,
+                              &error);
     resize_destroy(to);
     return status;
 }

@@ -16,7 +16,7 @@ static size_t most_to_read(const char *path)
     image_reader *reader;
     image_info info;
     size_t before = in_use(), most = 0;
-    assert_int_equal(image_open(context, path, &reader, &info, &error), SSM2D_OK);
+    assert_int_equal(image_open(context, path, NULL, &reader, &info, &error), SSM2D_OK);
     uint8_t *row = malloc(info.cols * (size_t)info.channels);
     for (size_t r = 0; r < info.rows; r++) {
         assert_int_equal(image_read_row(reader, row, &error), SSM2D_OK);
@@ -33,7 +33,7 @@ static size_t most_to_write(const char *path, size_t rows, size_t cols)
     image_info info = {rows, cols, 3};
     uint8_t *row = malloc(3 * cols);
     size_t before = in_use(), most = 0;
-    assert_int_equal(image_create(context, path, &info, &writer, &error), SSM2D_OK);
+    assert_int_equal(image_create(context, path, &info, NULL, &writer, &error), SSM2D_OK);
     for (size_t r = 0; r < rows; r++) {
         for (size_t i = 0; i < 3 * cols; i++) row[i] = (uint8_t)sample(r, i, 0, 255);
         assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);

@@ -110,13 +110,13 @@ static void refuses_bad_tiny_imagenet(void **state)
             "line 3 has the class \"n03\", which is not in train");
     put_text("val/val_annotations.txt",
              "val_0.JPEG\tn01\nval_10.JPEG\tn02\nval_2.JPEG\tn02\nval_3.JPEG\tn02\n");
-    refused("tiny-imagenet", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "a row too many for val_3.JPEG");
+    refused("tiny-imagenet", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "an extra row for val_3.JPEG");
     put_text("val/val_annotations.txt",
              "val_0.JPEG\tn01\nval_0.JPEG\tn01\nval_10.JPEG\tn02\nval_2.JPEG\tn02\n");
-    refused("tiny-imagenet", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "a row too many for val_0.JPEG");
+    refused("tiny-imagenet", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "an extra row for val_0.JPEG");
     put_text("val/val_annotations.txt", "val_0.JPEG");
     refused("tiny-imagenet", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "line 1 has the class \"\"");
-    refused("tiny-imagenet", DATASET_VAL, SSM2D_ERROR_ARGUMENT, "has no validation images");
+    refused("tiny-imagenet", DATASET_VAL, SSM2D_ERROR_ARGUMENT, "has no validation split");
     unlink(io_path("train/n01/images/n01_0.JPEG"));
     refused("tiny-imagenet", DATASET_TRAIN, SSM2D_ERROR_ARGUMENT, "/n01/images: has no images");
     unlink(io_path("val/val_annotations.txt"));
@@ -225,15 +225,15 @@ static void refuses_bad_celeba(void **state)
             "/list_eval_partition.txt: has no test images: no row ends in 2");
     put_text("list_eval_partition.txt", partition);
     put_attributes("list_attr_celeba.txt", FACES, FACES + 1);
-    refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "says 7 images and has 6 rows");
+    refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "states 7 images but has 6 rows");
     put_text("list_attr_celeba.txt", "x\n");
     refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT,
-            "line 1 is not the number of images, from 1");
+            "line 1 is not a positive number of images");
     put_text("list_attr_celeba.txt", "-6\n");
     refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT,
-            "line 1 is not the number of images, from 1");
+            "line 1 is not a positive number of images");
     put_text("list_attr_celeba.txt", "");
-    refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "is not the number of images, from 1");
+    refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "is not a positive number of images");
     put_text("list_attr_celeba.txt", "1\na b c\n");
     refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "line 2 does not have the names of 40");
     size_t size;

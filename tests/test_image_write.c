@@ -31,16 +31,19 @@ static void appears_only_when_finished(void **state)
     image_writer *writer;
     image_info info = {3, 2, 1};
     uint8_t row[2] = {1, 2};
-    assert_int_equal(image_create(context, io_path("w.png"), &info, &writer, &error), SSM2D_OK);
+    assert_int_equal(image_create(context, io_path("w.png"), &info, NULL, &writer, &error),
+                     SSM2D_OK);
     assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
     assert_int_equal(image_finish(writer, &error), SSM2D_ERROR_ARGUMENT);
     assert_line("/w.png: only 1 of its 3 rows were written");
     assert_int_equal(io_count_files(), 0);
-    assert_int_equal(image_create(context, io_path("w.png"), &info, &writer, &error), SSM2D_OK);
+    assert_int_equal(image_create(context, io_path("w.png"), &info, NULL, &writer, &error),
+                     SSM2D_OK);
     assert_int_not_equal(access(io_path("w.png"), F_OK), 0);
     image_abandon(writer);
     assert_int_equal(io_count_files(), 0);
-    assert_int_equal(image_create(context, io_path("w.png"), &info, &writer, &error), SSM2D_OK);
+    assert_int_equal(image_create(context, io_path("w.png"), &info, NULL, &writer, &error),
+                     SSM2D_OK);
     for (int i = 0; i < 3; i++) assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
     assert_int_equal(image_write_row(writer, row, &error), SSM2D_ERROR_ARGUMENT);
     assert_line("/w.png: has all its 3 rows already");
@@ -60,13 +63,14 @@ static void keeps_depth_and_alpha(void **state)
         image_reader *reader;
         image_info got;
         uint8_t *row = malloc(bytes), *back = malloc(bytes);
-        assert_int_equal(image_create(context, io_path("w.png"), &info, &writer, &error), SSM2D_OK);
+        assert_int_equal(image_create(context, io_path("w.png"), &info, NULL, &writer, &error),
+                         SSM2D_OK);
         for (size_t r = 0; r < ROWS; r++) {
             for (size_t i = 0; i < bytes; i++) row[i] = (uint8_t)sample(r, i, 0, 255);
             assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
         }
         assert_int_equal(image_finish(writer, &error), SSM2D_OK);
-        assert_int_equal(image_open_with(context, io_path("w.png"), &exact, &reader, &got, &error),
+        assert_int_equal(image_open(context, io_path("w.png"), &exact, &reader, &got, &error),
                          SSM2D_OK);
         assert_int_equal(got.channels, info.channels);
         assert_int_equal(got.depth, info.depth);
@@ -76,7 +80,8 @@ static void keeps_depth_and_alpha(void **state)
             assert_memory_equal(row, back, bytes);
         }
         image_close(reader);
-        assert_int_equal(image_open(context, io_path("w.png"), &reader, &got, &error), SSM2D_OK);
+        assert_int_equal(image_open(context, io_path("w.png"), NULL, &reader, &got, &error),
+                         SSM2D_OK);
         assert_int_equal(got.channels, info.channels < 3 ? 1 : 3);
         assert_int_equal(got.depth, 8);
         image_close(reader);
@@ -94,7 +99,7 @@ static long smooth_jpeg(int channels, int quality, int *worst)
     image_writer *writer;
     image_info got;
     uint8_t row[48 * 3], *pixels;
-    assert_int_equal(image_create_with(context, io_path("w.jpg"), &info, &options, &writer, &error),
+    assert_int_equal(image_create(context, io_path("w.jpg"), &info, &options, &writer, &error),
                      SSM2D_OK);
     for (int r = 0; r < 64; r++) {
         for (int i = 0; i < 48 * channels; i++) row[i] = (uint8_t)(3 * r + i / channels);
@@ -128,8 +133,7 @@ static void writes_jpegs(void **state)
     }
     for (int i = 0; i < 3; i++)
         assert_int_not_equal(
-            image_create_with(context, io_path("x.jpg"), &bad[i], &jpeg, &writer, &error),
-            SSM2D_OK);
+            image_create(context, io_path("x.jpg"), &bad[i], &jpeg, &writer, &error), SSM2D_OK);
     assert_int_equal(io_count_files(), 1);
 }
 
@@ -145,11 +149,11 @@ static void reads_and_writes_streams(void **state)
     image_reader *reader;
     image_info got;
     uint8_t row[3] = {1, 2, 3}, back[3];
-    assert_int_equal(image_create_with(context, "-", &info, &to, &writer, &error), SSM2D_OK);
+    assert_int_equal(image_create(context, "-", &info, &to, &writer, &error), SSM2D_OK);
     for (int r = 0; r < 2; r++) assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
     assert_int_equal(image_finish(writer, &error), SSM2D_OK);
     rewind(f);
-    assert_int_equal(image_open_with(context, "-", &from, &reader, &got, &error), SSM2D_OK);
+    assert_int_equal(image_open(context, "-", &from, &reader, &got, &error), SSM2D_OK);
     assert_int_equal(image_read_row(reader, back, &error), SSM2D_OK);
     assert_memory_equal(row, back, 3);
     image_close(reader);
@@ -169,13 +173,14 @@ static void refuses_what_it_cannot_write(void **state)
                                      {(size_t)1 << 31, 1, 1},
                                      {1, (size_t)1 << 32, 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(image_create(context, io_path("w.png"), &bad[i], &writer, &error),
+        assert_int_equal(image_create(context, io_path("w.png"), &bad[i], NULL, &writer, &error),
                          SSM2D_ERROR_ARGUMENT);
     image_info info = {1, 1, 1};
-    assert_int_equal(image_create(context, io_path("no/w.png"), &info, &writer, &error),
+    assert_int_equal(image_create(context, io_path("no/w.png"), &info, NULL, &writer, &error),
                      SSM2D_ERROR_SYSTEM);
     assert_line("no/w.png: cannot be written: No such file");
-    assert_int_equal(image_create(context, folder, &info, &writer, &error), SSM2D_ERROR_ARGUMENT);
+    assert_int_equal(image_create(context, folder, &info, NULL, &writer, &error),
+                     SSM2D_ERROR_ARGUMENT);
     assert_line("is a folder");
     assert_int_equal(io_count_files(), 0);
 }

@@ -85,7 +85,7 @@ static void evaluates_in_order(void **state)
         for (size_t n = 0; n < 11; n++) {
             loader_batch b = next(l);
             assert_int_equal(b.epoch, epoch);
-            assert_int_equal(b.number, n);
+            assert_int_equal(b.index, n);
             assert_int_equal(b.count, n == 10 ? 3 : 10);
             for (size_t i = 0; i < b.count; i++) {
                 assert_int_equal(number_of(&b, i), n * 10 + i);
@@ -116,7 +116,7 @@ static void order_of(const dataset *d, uint64_t seed, uint64_t epoch, size_t bat
         loader_batch b = next(l);
         assert_int_equal(b.count, batch);
         assert_int_equal(b.epoch, epoch);
-        assert_int_equal(b.number, n);
+        assert_int_equal(b.index, n);
         for (size_t i = 0; i < batch; i++) {
             order[n * batch + i] = number_of(&b, i);
             assert_int_equal(largest_index(b.targets + i * 7, 7), number_of(&b, i) % 7);
@@ -159,7 +159,7 @@ static void record(const dataset *d, int ahead, uint64_t hashes[EPOCHS * BATCHES
     loader *l = create(d, &o);
     for (int i = 0; i < EPOCHS * BATCHES; i++) {
         loader_batch b = next(l);
-        assert_int_equal(b.epoch * BATCHES + b.number, i);
+        assert_int_equal(b.epoch * BATCHES + b.index, i);
         hashes[i] = hash(&b);
     }
     loader_destroy(l);
@@ -214,7 +214,7 @@ static void resumes_anywhere(void **state)
     assert_int_equal(b.epoch, 1);
     assert_true(hash(&b) == hashes[BATCHES]);
     assert_int_equal(loader_seek(l, 0, BATCHES + 1, &error), SSM2D_ERROR_ARGUMENT);
-    assert_line("batch number 7 of an epoch that has 6");
+    assert_line("batch 7 of an epoch of 6 batches");
     b = next(l); /* as if there had been no request */
     assert_true(hash(&b) == hashes[BATCHES + 1]);
     for (size_t at = 0; at < EPOCHS * BATCHES; at++) {
@@ -470,7 +470,7 @@ static void shares_evaluation(void **state)
     for (size_t b = 0; b < 2 * loader_batches(whole); b++) {
         const size_t number = b % loader_batches(whole);
         const loader_batch all = next(whole), part = next(number % 2 ? odd : even);
-        assert_int_equal(part.number, number);
+        assert_int_equal(part.index, number);
         assert_int_equal(hash(&part), hash(&all));
     }
     o.share = 20; /* there are fewer batches: it has none, and does not wait for others */

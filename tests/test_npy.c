@@ -184,7 +184,7 @@ static void refuses_bad_beginnings(void **state)
             !npy_read(context, io_put("a.npy", cases[i].bytes, cases[i].size), &a, &error), 0);
         assert_line(cases[i].line);
         assert_line("/a.npy: ");
-        assert_int_equal(meter.calls, 0);
+        assert_true(meter.calls <= 1); /* a buffer for the header, no data */
     }
     /* a header that is there, but absurd */
     static char long_header[(1 << 16) + 100];

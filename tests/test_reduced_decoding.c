@@ -13,7 +13,7 @@ static void put_photo(const char *name, int jpeg)
     const image_write_options how = {.format = jpeg ? "JPEG" : "PNG", .quality = 95};
     image_writer *writer;
     uint8_t row[3 * COLS];
-    if (image_create_with(context, io_path(name), &info, &how, &writer, &error))
+    if (image_create(context, io_path(name), &info, &how, &writer, &error))
         fail_msg("%s", error.line);
     for (int y = 0; y < ROWS; y++) {
         for (int x = 0; x < COLS; x++) {
@@ -47,7 +47,8 @@ static augment *create(const char *reduced, const char *crop)
 static void fetch(augment *a, const char *name, uint64_t image, uint8_t *out)
 {
     augment_begin(a, 0, image);
-    if (picture_read(context, io_path(name), 0, augment_resize(a), augment_pixels(a), &error))
+    if (picture_read(context, io_path(name), &(image_read_options){0}, augment_resize(a),
+                     augment_pixels(a), &error))
         fail_msg("%s", error.line);
     memcpy(out, augment_pixels(a), SIZE);
 }
@@ -112,8 +113,8 @@ static void reads_no_further_than_needed(void **state)
     for (uint64_t i = 0; i < 100; i++) {
         uint8_t one[SIZE], two[SIZE];
         augment_begin(a, 0, i);
-        if (picture_read(context, io_path("half.jpg"), 0, augment_resize(a), augment_pixels(a),
-                         &error)) {
+        if (picture_read(context, io_path("half.jpg"), &(image_read_options){0}, augment_resize(a),
+                         augment_pixels(a), &error)) {
             assert_line("half.jpg: ends in row");
             continue;
         }

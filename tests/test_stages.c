@@ -172,7 +172,7 @@ static void batches_are_mixed(void **state)
     float images[BATCH * SIZE], targets[BATCH * CLASSES], scratch[BATCH * SIZE];
     for (int n = 0; n < EPOCHS * BATCHES; n++) {
         loader_batch a = next(plain), b = next(mixed);
-        rng r = keyed_rng(5, (rng_purpose)RNG_EXAMPLE_MIX, b.epoch, b.number);
+        rng r = keyed_rng(5, (rng_purpose)RNG_EXAMPLE_MIX, b.epoch, b.index);
         const float weight = (float)rng_uniform(&r, 0, 1);
         memcpy(images, a.images, sizeof images);
         memcpy(targets, a.targets, sizeof targets);

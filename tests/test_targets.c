@@ -271,10 +271,10 @@ static void refuses_maps_that_do_not_fit(void **state)
     assert_line("targets of 59 elements: images have 6 x 10 pixels");
     o.targets.elements = MAP_SIZE;
     assert_int_equal(loader_create(context, other, &o, &l, &error), SSM2D_ERROR_ARGUMENT);
-    assert_line("the data have no labels for pixels");
+    assert_line("the data set has no maps of labels");
     set_augment(&o, "randaugment", "2");
     assert_int_equal(loader_create(context, d, &o, &l, &error), SSM2D_ERROR_UNSUPPORTED);
-    assert_line("randaugment: cannot move the labels of pixels");
+    assert_line("randaugment: cannot transform the labels of pixels");
     dataset_close(d);
     dataset_close(other);
 }
@@ -289,7 +289,7 @@ static void data_sets_of_a_test_are_last(void **state)
     assert_string_equal(name, "corners");
     dataset_extra = NULL;
     assert_int_equal(try_data("corners", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("corners is no folder");
+    assert_line("corners is not a folder");
 }
 
 static int begin(void **state)

@@ -86,7 +86,7 @@ static void any_number_of_workers_gives_the_same(void **state)
             assert_int_equal(loader_batches(l), BATCHES);
             for (size_t i = 0; i < SEEN; i++) {
                 const loader_batch b = next(l);
-                assert_int_equal(b.epoch * BATCHES + b.number, i);
+                assert_int_equal(b.epoch * BATCHES + b.index, i);
                 const uint64_t found = hash(&b);
                 if (workers == 1 && ahead == 1)
                     hashes[i] = found;

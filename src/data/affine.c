@@ -1,9 +1,9 @@
-/* affine - affine maps of an image, each operation and rounding as in Pillow's Geometry.c.
+/* affine - affine maps of an image, with every operation and rounding as in Pillow's Geometry.c.
  *
- * Output pixel (x, y) takes the value of the input at m (x + 1/2, y + 1/2); outside the image it is
- * the fill. Nearest: the pixel that the place is in; along the axes (no shear) places are summed in
- * double, else in fixed point of 16 bits. Bicubic: the cubic with a = -1 through 4 x 4 pixels,
- * those outside repeated from the border, in double and truncated. */
+ * Output pixel (x, y) is the input at m (x + 1/2, y + 1/2), or the fill colour outside the image.
+ * Nearest: the pixel that contains this position, which is accumulated in double without shear,
+ * otherwise in fixed point with 16 fractional bits. Bicubic: the cubic with a = -1 through 4 x 4
+ * pixels, with border pixels repeated, in double and truncated. */
 #include "data/pixel_ops.h"
 
 #include <math.h>
@@ -28,31 +28,13 @@ static void copy_pixel(uint8_t *out, const uint8_t *in, size_t channels)
 
 /* ---- nearest --------------------------------------------------------------------------------- */
 
-/* The pixel that v is in; -1 when it is before the first or past the last of `size`. */
+/* The index of the pixel that contains position v; -1 if it is outside of 0 .. size - 1. */
 static ptrdiff_t pixel_at(double v, size_t size)
 {
     return v < 0 || v >= (double)size ? -1 : (ptrdiff_t)v;
 }
 
-static void nearest_along_axes(const pixel_image *image, const double m[6])
-{
-    const size_t channels = (size_t)image->channels, line = image->cols * channels;
-    double v = m[5] + m[4] * 0.5;
-    for (size_t y = 0; y < image->rows; y++, v += m[4]) {
-        const ptrdiff_t from_y = pixel_at(v, image->rows);
-        if (from_y < 0) continue;
-        const uint8_t *in = image->pixels + (size_t)from_y * line;
-        uint8_t *out = image->spare + y * line;
-        double u = m[2] + m[0] * 0.5;
-        for (size_t x = 0; x < image->cols; x++, u += m[0]) {
-            const ptrdiff_t from_x = pixel_at(u, image->cols);
-            if (from_x >= 0)
-                copy_pixel(out + x * channels, in + (size_t)from_x * channels, channels);
-        }
-    }
-}
-
-/* The sums have 64 bits, as one past the last pixel may not fit into 32. */
+/* 64 bits, because the position after the last pixel may not fit into 32. */
 static int64_t fixed(double v) { return (int64_t)floor(v * 65536 + 0.5); }
 
 static void nearest_fixed(const pixel_image *image, const double m[6])
@@ -76,8 +58,8 @@ static void nearest_fixed(const pixel_image *image, const double m[6])
     }
 }
 
-/* For images so large that their places do not fit into fixed point. */
-static void nearest_general(const pixel_image *image, const double m[6])
+/* For maps without shear, and for images too large for fixed point. */
+static void nearest_double(const pixel_image *image, const double m[6])
 {
     const size_t channels = (size_t)image->channels, line = image->cols * channels;
     double row_u = m[2] + m[0] * 0.5 + m[1] * 0.5, row_v = m[5] + m[3] * 0.5 + m[4] * 0.5;
@@ -101,13 +83,12 @@ static int fits_fixed(const double m[6], double x, double y)
 static void nearest(const pixel_image *image, const double m[6])
 {
     const double rows = (double)image->rows, cols = (double)image->cols;
-    if (!(m[1] < 0 || m[1] > 0) && !(m[3] < 0 || m[3] > 0))
-        nearest_along_axes(image, m);
-    else if (fits_fixed(m, 0, 0) && fits_fixed(m, cols, rows) && fits_fixed(m, 0, rows)
-             && fits_fixed(m, cols, 0))
+    const int sheared = m[1] < 0 || m[1] > 0 || m[3] < 0 || m[3] > 0;
+    if (sheared && fits_fixed(m, 0, 0) && fits_fixed(m, cols, rows) && fits_fixed(m, 0, rows)
+        && fits_fixed(m, cols, 0))
         nearest_fixed(image, m);
     else
-        nearest_general(image, m);
+        nearest_double(image, m);
 }
 
 /* ---- bicubic --------------------------------------------------------------------------------- */
@@ -118,15 +99,15 @@ static double cubic(double v1, double v2, double v3, double v4, double d)
     return v2 + d * (p2 + d * (p3 + d * p4));
 }
 
-/* The four neighbours along an axis, and how far the place is from the second. */
+/* The offsets of four neighbours along an axis, and the distance from the second of them. */
 typedef struct taps {
     size_t at[4];
     double d;
 } taps;
 
-static taps taps_at(double place, size_t size, size_t stride)
+static taps taps_at(double position, size_t size, size_t stride)
 {
-    const double centre = place - 0.5; /* -0.5 or more: whole numbers are cut towards 0 */
+    const double centre = position - 0.5; /* -0.5 or more; the cast truncates towards 0 */
     const ptrdiff_t first = (ptrdiff_t)centre - (centre < 0), last = (ptrdiff_t)size - 1;
     taps t = {.d = centre - (double)first};
     for (int k = 0; k < 4; k++) {
@@ -141,8 +122,8 @@ static double along_row(const uint8_t *in, const taps *x)
     return cubic(in[x->at[0]], in[x->at[1]], in[x->at[2]], in[x->at[3]], x->d);
 }
 
-/* With d = 0 the cubic is its second value exactly, so that a shear, where that is so along one
- * axis, needs four pixels rather than sixteen. */
+/* With d = 0 the cubic is exactly its second value: a shear, with d = 0 along one axis, needs four
+ * pixels instead of sixteen. */
 static double sample(const uint8_t *in, const taps *x, const taps *y)
 {
     if (!(y->d > 0)) return x->d > 0 ? along_row(in + y->at[1], x) : in[y->at[1] + x->at[1]];
@@ -191,8 +172,8 @@ static double round15(double v)
     return strtod(text, NULL);
 }
 
-/* Turns that Pillow makes by copying. */
-static void turn(pixel_image *image, int quarters)
+/* Rotations by multiples of 90 degrees, which Pillow does by copying pixels. */
+static void rotate_quarters(pixel_image *image, int quarters)
 {
     const size_t channels = (size_t)image->channels, rows = image->rows, cols = image->cols;
     for (size_t y = 0; y < rows; y++)
@@ -212,7 +193,7 @@ void pixels_rotate(pixel_image *image, double degrees, affine_filter filter, con
     const double quarters = angle / 90;
     if (!(angle > 0)) return;
     if (quarters == 2 || ((quarters == 1 || quarters == 3) && image->rows == image->cols)) {
-        turn(image, (int)quarters);
+        rotate_quarters(image, (int)quarters);
         return;
     }
     const double radians = -(angle * (3.141592653589793 / 180));

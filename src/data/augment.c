@@ -17,21 +17,21 @@ struct augment {
     const ssm2d_context *context;
     augment_setup setup;
     augment_options options;
-    /* stage s: those from first[s] to first[s + 1] - 1 */
+    /* stage s has the augmentations first[s] .. first[s + 1] - 1 */
     active active[MAX_AUGMENTATIONS];
     int first[AUGMENT_STAGES + 1];
-    uint64_t epoch, index;       /* of the image begun */
+    uint64_t epoch, index;       /* of the current image */
     resize *resize, *map_resize; /* map_resize: NULL without maps */
     pixel_image image, map;
     uint8_t *memory, *map_memory;
-    float *scratch_images, *scratch_targets; /* only with an augmentation of batches */
+    float *scratch_images, *scratch_targets; /* only with an augmentation of the BATCH stage */
     uint32_t *partners;
-    float table[3][256]; /* a pixel's number, per channel */
+    float table[3][256]; /* normalised value of each byte, per channel */
 };
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
-/* The value of a float that is computed with as 0, as below FLT_MIN all are (float_mode.h). */
+/* The value of a float that may be subnormal, which arithmetic flushes to 0 (float_mode.h). */
 static double value_of(float x)
 {
     uint32_t bits;
@@ -60,7 +60,7 @@ static ssm2d_status check_geometry(const augment *a, ssm2d_error *error)
     for (int i = a->first[AUGMENT_PIXELS]; i < a->first[AUGMENT_PIXELS + 1]; i++)
         if (a->active[i].what->geometry == GEOMETRY_BOTH)
             return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                        "%s: cannot move the labels of pixels: leave it out",
+                        "%s: cannot transform the labels of pixels: turn it off",
                         a->active[i].what->name);
     return SSM2D_OK;
 }
@@ -73,7 +73,8 @@ static void find_active(augment *a)
         a->first[stage] = count;
         for (int i = 0; (what = augmentation_at(i)); i++) {
             const void *options = augment_options_at(&a->options, i);
-            if ((int)what->stage == stage && (what->when & a->setup.when) && what->is_on(options))
+            if ((int)what->stage == stage && (what->when & a->setup.when)
+                && augmentation_is_on(what, options))
                 a->active[count++] = (active){what, options};
         }
     }
@@ -174,7 +175,7 @@ void augment_destroy(augment *a)
     mem_free(a->context, a);
 }
 
-/* ---- an image -------------------------------------------------------------------------------- */
+/* ---- images ---------------------------------------------------------------------------------- */
 
 void augment_begin(augment *a, uint64_t epoch, uint64_t image)
 {
@@ -190,7 +191,7 @@ static rng random_for(const augment *a, const active *one)
     return keyed_rng(a->setup.seed, one->what->purpose, a->epoch, a->index);
 }
 
-/* Called by resize_start, when the size of the source is known. */
+/* Called by resize_start, which knows the size of the source. */
 static void choose_region(void *user, size_t rows, size_t cols, resize_region *region)
 {
     const augment *a = user;
@@ -222,7 +223,7 @@ void augment_map_end(augment *a, float *out)
     for (size_t i = 0; i < a->map.rows * a->map.cols; i++) out[i] = a->map.pixels[i];
 }
 
-/* Pixels are read once: a colour image has its three planes written side by side. */
+/* Reads the pixels once; a colour image's three planes are written in the same pass. */
 static void normalise(const augment *a, float *out)
 {
     const size_t pixels = a->image.rows * a->image.cols;
@@ -251,21 +252,21 @@ void augment_end(augment *a, float *out)
     }
 }
 
-/* ---- a batch --------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
-augment_needs augment_partners(const augment *a, uint64_t epoch, uint64_t number, size_t count,
+augment_needs augment_partners(const augment *a, uint64_t epoch, uint64_t index, size_t count,
                                uint32_t *partners)
 {
     const int first = a->first[AUGMENT_BATCH], end = a->first[AUGMENT_BATCH + 1];
     if (first == end) return AUGMENT_NEEDS_NONE;
     const active *one = &a->active[first];
     if (end - first > 1 || !one->what->partners) return AUGMENT_NEEDS_ALL;
-    rng r = keyed_rng(a->setup.seed, one->what->purpose, epoch, number);
+    rng r = keyed_rng(a->setup.seed, one->what->purpose, epoch, index);
     return one->what->partners(one->options, &r, count, partners) ? AUGMENT_NEEDS_PARTNERS
                                                                   : AUGMENT_NEEDS_NONE;
 }
 
-void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, augment_range own,
+void augment_batch(augment *a, uint64_t epoch, uint64_t index, size_t count, augment_range own,
                    float *images, float *targets)
 {
     float_batch batch = {.count = count,
@@ -282,7 +283,7 @@ void augment_batch(augment *a, uint64_t epoch, uint64_t number, size_t count, au
                          .partners = a->partners};
     for (int i = a->first[AUGMENT_BATCH]; i < a->first[AUGMENT_BATCH + 1]; i++) {
         const active *one = &a->active[i];
-        rng r = keyed_rng(a->setup.seed, one->what->purpose, epoch, number);
+        rng r = keyed_rng(a->setup.seed, one->what->purpose, epoch, index);
         one->what->run.batch(one->options, &r, &batch);
     }
 }

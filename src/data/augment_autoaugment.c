@@ -1,6 +1,5 @@
-/* augment_autoaugment - the policies that AutoAugment found for CIFAR and for ImageNet: one of 25
- * pairs of operations, each of which is applied with a probability of its own and with a magnitude
- * from 0 to 9. */
+/* augment_autoaugment - AutoAugment's policies for CIFAR and ImageNet: one of 25 pairs of
+ * operations is drawn; each operation has its own probability and a magnitude from 0 to 9. */
 #include "data/pixel_ops.h"
 
 enum { POLICY_NONE, POLICY_CIFAR, POLICY_IMAGENET, PAIRS = 25, MAX_MAGNITUDE = 9 };
@@ -11,18 +10,12 @@ typedef struct autoaugment_options {
 
 static const char *const policy_names[] = {"none", "cifar", "imagenet", NULL};
 
-static const ssm2d_field fields[] = {
-    {"autoaugment", "AutoAugment: the policy found for cifar or for imagenet, or none",
-     SSM2D_KIND_CHOICE, offsetof(autoaugment_options, autoaugment), 0, 0, "none", policy_names,
-     NULL},
-    {0}};
+static const ssm2d_field fields[] = {{"autoaugment", "AutoAugment policy: cifar, imagenet or none",
+                                      SSM2D_KIND_CHOICE, offsetof(autoaugment_options, autoaugment),
+                                      0, 0, "none", policy_names, NULL},
+                                     {0}};
 
-static int is_on(const void *options)
-{
-    return ((const autoaugment_options *)options)->autoaugment != POLICY_NONE;
-}
-
-/* ---- the policies ---------------------------------------------------------------------------- */
+/* ---- policies -------------------------------------------------------------------------------- */
 
 typedef struct choice {
     double probability;
@@ -76,25 +69,23 @@ static const choice imagenet[PAIRS][2] = {
 
 /* ---- magnitudes ------------------------------------------------------------------------------ */
 
-static double signed_at_random(double value, rng *r) { return rng_below(r, 2) ? -value : value; }
-
 static double value_of(pixel_op op, int magnitude, rng *r)
 {
     static const int bits[MAX_MAGNITUDE + 1] = {8, 8, 7, 7, 6, 6, 5, 5, 4, 4};
     const double part = magnitude / (double)MAX_MAGNITUDE;
     switch (op) {
     case OP_SHEAR_X:
-    case OP_SHEAR_Y: return signed_at_random(0.3 * part, r);
+    case OP_SHEAR_Y: return rng_sign(r, 0.3 * part);
     case OP_TRANSLATE_X:
-    case OP_TRANSLATE_Y: return signed_at_random(150.0 / 331 * part, r);
-    case OP_ROTATE: return 30 * part; /* always counter-clockwise */
+    case OP_TRANSLATE_Y: return rng_sign(r, 150.0 / 331 * part);
+    case OP_ROTATE: return 30 * part; /* always counter-clockwise, as published */
     case OP_COLOR:
     case OP_CONTRAST:
     case OP_BRIGHTNESS:
-    case OP_SHARPNESS: return 1 + signed_at_random(0.1 * magnitude, r);
+    case OP_SHARPNESS: return 1 + rng_sign(r, 0.1 * magnitude);
     case OP_POSTERIZE: return bits[magnitude];
     case OP_SOLARIZE: return 256 * (1 - part);
-    default: return 0; /* the others have no value */
+    default: return 0; /* operations without a value */
     }
 }
 
@@ -110,12 +101,11 @@ static void autoaugment(const void *options, rng *r, pixel_image *image)
 
 const augmentation augmentation_autoaugment = {
     .name = "autoaugment",
-    .help = "AutoAugment: pairs of operations on colours and shapes",
+    .help = "AutoAugment: pairs of colour and geometric operations",
     .fields = fields,
     .options_size = sizeof(autoaugment_options),
     .purpose = RNG_AUTOAUGMENT,
     .when = AUGMENT_TRAINING,
-    .is_on = is_on,
     .stage = AUGMENT_PIXELS,
     .geometry = GEOMETRY_BOTH,
     .run.pixels = autoaugment,

@@ -1,6 +1,6 @@
-/* augment_crop - a crop of the image's own size out of the image with p black pixels around it: row
- * y of the crop is row y + down of the image, down uniform from -p to p; columns alike. */
-#include "data/augmentation.h"
+/* augment_crop - pads the image with p black pixels and crops it at random to its own size: row y
+ * of the crop is row y + down of the image, with `down` uniform from -p to p; likewise columns. */
+#include "data/pixel_ops.h"
 
 #include <string.h>
 
@@ -12,12 +12,9 @@ typedef struct crop_options {
 
 static const ssm2d_field fields[] = {
     {"crop_padding",
-     "crops training images at random out of themselves with this many black pixels around; "
-     "0: no crop",
+     "pads training images with this many black pixels and crops them at random; 0: no crop",
      SSM2D_KIND_INT, offsetof(crop_options, crop_padding), 0, MAX_PADDING, "0", NULL, NULL},
     {0}};
-
-static int is_on(const void *options) { return ((const crop_options *)options)->crop_padding > 0; }
 
 static void crop(const void *options, rng *r, pixel_image *image)
 {
@@ -25,7 +22,7 @@ static void crop(const void *options, rng *r, pixel_image *image)
     const ptrdiff_t rows = (ptrdiff_t)image->rows, cols = (ptrdiff_t)image->cols;
     const ptrdiff_t down = (ptrdiff_t)rng_below(r, 2 * (uint64_t)padding + 1) - padding;
     const ptrdiff_t across = (ptrdiff_t)rng_below(r, 2 * (uint64_t)padding + 1) - padding;
-    /* columns that are not black */
+    /* the columns of the crop that are inside the image */
     const ptrdiff_t first = across < 0 ? -across : 0, end = across > 0 ? cols - across : cols;
     const size_t channels = (size_t)image->channels, line = image->cols * channels;
     for (ptrdiff_t y = 0; y < rows; y++) {
@@ -36,19 +33,16 @@ static void crop(const void *options, rng *r, pixel_image *image)
                image->pixels + (size_t)(y + down) * line + (size_t)(first + across) * channels,
                (size_t)(end - first) * channels);
     }
-    uint8_t *pixels = image->pixels;
-    image->pixels = image->spare;
-    image->spare = pixels;
+    pixels_exchange(image);
 }
 
 const augmentation augmentation_crop = {
     .name = "crop",
-    .help = "shifts images, black pixels coming in from the sides",
+    .help = "shifts images, with black pixels at the border",
     .fields = fields,
     .options_size = sizeof(crop_options),
     .purpose = RNG_CROP,
     .when = AUGMENT_TRAINING,
-    .is_on = is_on,
     .stage = AUGMENT_PIXELS,
     .geometry = GEOMETRY_MOVES,
     .run.pixels = crop,

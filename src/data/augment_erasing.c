@@ -1,7 +1,7 @@
-/* augment_erasing - random erasing: a rectangle of a normalised image becomes the mean colour,
- * which is 0, or normal noise. Its area is uniform between bounds, its ratio of rows to columns
- * uniform or log-uniform from 0.3 to 1 / 0.3, its place uniform; rectangles that are not smaller
- * than the image in both directions are drawn anew. */
+/* augment_erasing - random erasing: fills a rectangle of a normalised image with the mean colour,
+ * which is 0, or with normal noise. The area is uniform between bounds, the ratio of rows to
+ * columns uniform or log-uniform from 0.3 to 1 / 0.3, the position uniform; a rectangle that is not
+ * smaller than the image along both axes is drawn again. */
 #include "data/augmentation.h"
 
 #include <math.h>
@@ -22,20 +22,17 @@ static const char *const ratio_names[] = {"uniform", "log-uniform", NULL};
 static const ssm2d_field fields[] = {
     {"erasing", "random erasing: probability that a rectangle of an image is erased",
      SSM2D_KIND_REAL, offsetof(erasing_options, erasing), 0, 1, "0", NULL, NULL},
-    {"erasing_area", "its largest part of the image's area; the smallest is 0.02", SSM2D_KIND_REAL,
+    {"erasing_area", "largest erased fraction of the image; the smallest is 0.02", SSM2D_KIND_REAL,
      offsetof(erasing_options, erasing_area), 0.02, 1, "0.4", NULL, NULL},
-    {"erasing_fill", "what it becomes: the mean colour, or noise in every pixel", SSM2D_KIND_CHOICE,
-     offsetof(erasing_options, erasing_fill), 0, 0, "mean", fill_names, NULL},
-    {"erasing_ratio", "how its ratio of sides, from 0.3 to 1/0.3, is distributed",
-     SSM2D_KIND_CHOICE, offsetof(erasing_options, erasing_ratio), 0, 0, "uniform", ratio_names,
-     NULL},
-    {"erasing_tries", "how often one is drawn until it fits", SSM2D_KIND_INT,
+    {"erasing_fill", "what the rectangle is filled with: mean colour, or noise per pixel",
+     SSM2D_KIND_CHOICE, offsetof(erasing_options, erasing_fill), 0, 0, "mean", fill_names, NULL},
+    {"erasing_ratio", "distribution of its aspect ratio, from 0.3 to 1/0.3", SSM2D_KIND_CHOICE,
+     offsetof(erasing_options, erasing_ratio), 0, 0, "uniform", ratio_names, NULL},
+    {"erasing_tries", "attempts to draw a rectangle that fits", SSM2D_KIND_INT,
      offsetof(erasing_options, erasing_tries), 1, 1000, "100", NULL, NULL},
-    {"erasing_clip", "bound of the noise's magnitude, in standard deviations; 0: none",
+    {"erasing_clip", "clip the noise to this many standard deviations; 0: no clipping",
      SSM2D_KIND_REAL, offsetof(erasing_options, erasing_clip), 0, 100, "0", NULL, NULL},
     {0}};
-
-static int is_on(const void *options) { return ((const erasing_options *)options)->erasing > 0; }
 
 static double draw_ratio(int distribution, rng *r)
 {
@@ -54,7 +51,7 @@ static void fill_rectangle(const erasing_options *o, rng *r, const float_image *
 {
     for (size_t c = 0; c < (size_t)image->channels; c++)
         for (size_t y = 0; y < rows; y++) {
-            float *row = image->numbers + (c * image->rows + top + y) * image->cols + left;
+            float *row = image->pixels + (c * image->rows + top + y) * image->cols + left;
             for (size_t x = 0; x < cols; x++)
                 row[x] = o->erasing_fill == FILL_MEAN ? 0 : noise(o->erasing_clip, r);
         }
@@ -85,7 +82,6 @@ const augmentation augmentation_erasing = {
     .options_size = sizeof(erasing_options),
     .purpose = RNG_ERASING,
     .when = AUGMENT_TRAINING,
-    .is_on = is_on,
     .stage = AUGMENT_FLOATS,
     .run.floats = erasing,
 };

@@ -1,7 +1,7 @@
-/* augment_eval_crop - takes the middle of an image: it is resized, keeping its aspect ratio, so
- * that the model's size is `eval_crop` of the shorter side, and cut. As torchvision's Resize and
- * CenterCrop: 0.875 with a model of 224 resizes to 256. In training as well, so that a model sees
- * the shapes that it is evaluated on, unless resized_crop chooses another part of the image. */
+/* augment_eval_crop - resizes an image, keeping its aspect ratio, so that the model's size is the
+ * fraction `eval_crop` of the shorter side, and crops the centre: torchvision's Resize and
+ * CenterCrop (0.875 and a model of 224 pixels resize to 256). It is used in training too, so that a
+ * model sees the aspect ratios that it is evaluated on, unless resized_crop chooses the region. */
 #include "core/status.h"
 #include "data/augmentation.h"
 
@@ -13,19 +13,14 @@ typedef struct eval_crop_options {
 
 static const ssm2d_field fields[] = {
     {"eval_crop",
-     "takes the middle of an image, this part of its shorter side, at its own aspect ratio, in "
-     "evaluation, and in training without resized_crop; 0: all of it, squashed into the model's "
-     "size, as in runs of earlier versions; a new run that does not give it has 0.875 for models "
-     "of 128 pixels or more, and 1 for smaller ones",
+     "centre crop: this fraction of the shorter side, keeping the aspect ratio, in evaluation, and "
+     "in training without resized_crop; 0: the whole image, stretched to the model's size, as in "
+     "runs of earlier versions; a new run that does not set it has 0.875 for models of 128 pixels "
+     "or more, and 1 for smaller ones",
      SSM2D_KIND_REAL, offsetof(eval_crop_options, eval_crop), 0, 1, "0", NULL, NULL},
     {0}};
 
-static const double min_crop = 0.1; /* of less the sides that are resized to would be huge */
-
-static int is_on(const void *options)
-{
-    return ((const eval_crop_options *)options)->eval_crop > 0;
-}
+static const double min_crop = 0.1; /* smaller values would resize to huge images */
 
 static ssm2d_status check(const void *options, ssm2d_error *error)
 {
@@ -35,10 +30,10 @@ static ssm2d_status check(const void *options, ssm2d_error *error)
                 min_crop);
 }
 
-/* The side that is resized to `crop` times fewer pixels is exact; the other follows, at least as
- * large as the window. */
+/* The side to resize to, so that `side` is the fraction `crop` of it. */
 static size_t with_margin(size_t side, double crop) { return (size_t)((double)side / crop + 1e-6); }
 
+/* The other side, in the source's aspect ratio, but at least as large as the window. */
 static size_t in_proportion(size_t exact, size_t source, size_t source_other, size_t window)
 {
     const double other = (double)exact * (double)source_other / (double)source;
@@ -46,7 +41,7 @@ static size_t in_proportion(size_t exact, size_t source, size_t source_other, si
     return side < window ? window : side;
 }
 
-/* As Python's round of a number of halves: to the even one. */
+/* Half the margin; halves are rounded to even, as Python's round does. */
 static size_t middle(size_t resized, size_t window)
 {
     return (size_t)nearbyint((double)(resized - window) / 2);
@@ -57,7 +52,7 @@ static void eval_crop(const void *options, rng *r, const decode_sizes *s, resize
     const double crop = ((const eval_crop_options *)options)->eval_crop;
     (void)r;
     size_t rows = with_margin(s->rows, crop), cols = with_margin(s->cols, crop);
-    /* the axis along which the source is shorter, measured by what is wanted of it */
+    /* the axis along which the source is shorter, relative to the model's size, is exact */
     if (s->source_rows * cols <= s->source_cols * rows)
         cols = in_proportion(rows, s->source_rows, s->source_cols, s->cols);
     else
@@ -70,12 +65,11 @@ static void eval_crop(const void *options, rng *r, const decode_sizes *s, resize
 
 const augmentation augmentation_eval_crop = {
     .name = "eval_crop",
-    .help = "takes the middle of images",
+    .help = "crops the centre of images",
     .fields = fields,
     .options_size = sizeof(eval_crop_options),
     .purpose = RNG_EVAL_CROP,
     .when = AUGMENT_TRAINING | AUGMENT_EVALUATION,
-    .is_on = is_on,
     .check = check,
     .stage = AUGMENT_DECODE,
     .run.decode = eval_crop,

@@ -1,16 +1,14 @@
-/* augment_flip - mirrors every second image, on average. */
+/* augment_flip - flips an image horizontally with probability 1/2. */
 #include "data/augmentation.h"
 
 typedef struct flip_options {
     int flip;
 } flip_options;
 
-static const ssm2d_field fields[] = {{"flip", "mirrors every second training image, on average",
-                                      SSM2D_KIND_FLAG, offsetof(flip_options, flip), 0, 1, "false",
-                                      NULL, NULL},
-                                     {0}};
-
-static int is_on(const void *options) { return ((const flip_options *)options)->flip; }
+static const ssm2d_field fields[] = {
+    {"flip", "flips training images horizontally with probability 1/2", SSM2D_KIND_FLAG,
+     offsetof(flip_options, flip), 0, 1, "false", NULL, NULL},
+    {0}};
 
 static void flip(const void *options, rng *r, pixel_image *image)
 {
@@ -31,12 +29,11 @@ static void flip(const void *options, rng *r, pixel_image *image)
 
 const augmentation augmentation_flip = {
     .name = "flip",
-    .help = "mirrors images",
+    .help = "flips images horizontally",
     .fields = fields,
     .options_size = sizeof(flip_options),
     .purpose = RNG_FLIP,
     .when = AUGMENT_TRAINING,
-    .is_on = is_on,
     .stage = AUGMENT_PIXELS,
     .geometry = GEOMETRY_MOVES,
     .run.pixels = flip,

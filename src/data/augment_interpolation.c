@@ -1,5 +1,4 @@
-/* augment_interpolation - how images are resized to the model's size, in training and evaluation
- * alike. */
+/* augment_interpolation - the filter that resizes images, in training and in evaluation. */
 #include "data/augmentation.h"
 
 typedef struct interpolation_options {
@@ -9,14 +8,9 @@ typedef struct interpolation_options {
 static const char *const filter_names[] = {"bilinear", "bicubic", NULL};
 
 static const ssm2d_field fields[] = {
-    {"interpolation", "how images are resized: bilinear, or bicubic", SSM2D_KIND_CHOICE,
+    {"interpolation", "filter for resizing images: bilinear or bicubic", SSM2D_KIND_CHOICE,
      offsetof(interpolation_options, interpolation), 0, 0, "bilinear", filter_names, NULL},
     {0}};
-
-static int is_on(const void *options)
-{
-    return ((const interpolation_options *)options)->interpolation != RESIZE_BILINEAR;
-}
 
 static void interpolation(const void *options, rng *r, const decode_sizes *sizes,
                           resize_region *region)
@@ -28,12 +22,11 @@ static void interpolation(const void *options, rng *r, const decode_sizes *sizes
 
 const augmentation augmentation_interpolation = {
     .name = "interpolation",
-    .help = "resizes images with a sharper filter",
+    .help = "resizes images with a bicubic filter",
     .fields = fields,
     .options_size = sizeof(interpolation_options),
     .purpose = RNG_INTERPOLATION,
     .when = AUGMENT_TRAINING | AUGMENT_EVALUATION,
-    .is_on = is_on,
     .stage = AUGMENT_DECODE,
     .run.decode = interpolation,
 };

@@ -1,12 +1,11 @@
-/* augment_mix - Mixup and CutMix: each image of a batch with a partner, and their targets alike.
+/* augment_mix - Mixup and CutMix: mixes each image of a batch, and its target, with a partner.
  *
- * Mixup: x = lambda x + (1 - lambda) x', lambda ~ Beta(mixup, mixup). CutMix: a box of the partner
- * in its place, its sides floor(side sqrt(1 - lambda)) rounded down to even numbers (as published:
- * half of it on each side of the centre), lambda ~ Beta(cutmix, cutmix), its centre uniform; what
- * sticks out is cut off, and lambda becomes the part of the image that is left. A
- * batch is mixed in one way, by one lambda and one box. Partners are a random permutation of the
- * batch, or the batch reversed. As the loss is linear in its targets, mixing targets mixes
- * losses. */
+ * Mixup: x = lambda x + (1 - lambda) x', lambda ~ Beta(mixup, mixup). CutMix pastes a box of the
+ * partner: its sides are floor(side sqrt(1 - lambda)), rounded down to even as published (half on
+ * each side of the centre), lambda ~ Beta(cutmix, cutmix), and its centre is uniform. The box is
+ * clipped to the image, and lambda becomes the fraction of the image that remains. All images of a
+ * batch share the method, lambda and the box. Partners are a random permutation of the batch, or
+ * the batch reversed. Because the loss is linear in its targets, mixing targets mixes losses. */
 #include "data/augmentation.h"
 
 #include <math.h>
@@ -22,13 +21,13 @@ typedef struct mix_options {
 static const char *const partner_names[] = {"permutation", "reversed", NULL};
 
 static const ssm2d_field fields[] = {
-    {"mixup", "Mixup: its weights are from Beta(mixup, mixup); 0 turns it off", SSM2D_KIND_REAL,
+    {"mixup", "Mixup with weights from Beta(mixup, mixup); 0 turns it off", SSM2D_KIND_REAL,
      offsetof(mix_options, mixup), 0, 100, "0", NULL, NULL},
-    {"cutmix", "CutMix: its areas are from Beta(cutmix, cutmix); 0 turns it off", SSM2D_KIND_REAL,
+    {"cutmix", "CutMix with areas from Beta(cutmix, cutmix); 0 turns it off", SSM2D_KIND_REAL,
      offsetof(mix_options, cutmix), 0, 100, "0", NULL, NULL},
     {"mix_probability", "probability that a batch is mixed", SSM2D_KIND_REAL,
      offsetof(mix_options, mix_probability), 0, 1, "1", NULL, NULL},
-    {"mix_switch", "probability of CutMix where both are on", SSM2D_KIND_REAL,
+    {"mix_switch", "probability of CutMix when both are on", SSM2D_KIND_REAL,
      offsetof(mix_options, mix_switch), 0, 1, "0.5", NULL, NULL},
     {"mix_partner", "partners: a random permutation of the batch, or the batch reversed",
      SSM2D_KIND_CHOICE, offsetof(mix_options, mix_partner), 0, 0, "permutation", partner_names,
@@ -50,8 +49,8 @@ static const char *mixes_targets(const void *options)
 
 /* ---- Beta(a, a) ------------------------------------------------------------------------------ */
 
-/* The logarithm of a number with density x^(a-1) e^-x / Gamma(a), by Marsaglia and Tsang; for a < 1
- * one of Gamma(a + 1) times U^(1/a), which may be too small for a double. */
+/* The logarithm of a sample of Gamma(a), with density x^(a-1) e^-x / Gamma(a), by Marsaglia and
+ * Tsang's method. For a < 1 it is a sample of Gamma(a + 1) times U^(1/a), which may underflow. */
 static double log_gamma_variate(double a, rng *r)
 {
     if (a < 1) {
@@ -69,7 +68,7 @@ static double log_gamma_variate(double a, rng *r)
 static double draw_beta(double a, rng *r)
 {
     const double x = log_gamma_variate(a, r), y = log_gamma_variate(a, r);
-    /* with a near 0 both may be beyond a double: the one or the other is all of it */
+    /* with a near 0 both may underflow: the limit is 0 or 1 with equal probability */
     if (!isfinite(x) && !isfinite(y)) return (double)rng_below(r, 2);
     return 1 / (1 + exp(y - x));
 }
@@ -83,7 +82,6 @@ static void draw_partners(const mix_options *o, rng *r, size_t count, uint32_t *
     if (o->mix_partner != PARTNER_REVERSED) rng_shuffle(r, partner, count);
 }
 
-/* What is done with a batch. */
 typedef struct mixing {
     int mixes, cuts;
     double lambda;
@@ -99,14 +97,14 @@ static mixing draw_mixing(const mix_options *o, rng *r, size_t count, uint32_t *
     return (mixing){1, cuts, lambda};
 }
 
-/* Copies what is mixed into the batch's own images, rows of `size`, before these change. */
+/* Copies the partners of the batch's own images, `size` elements each, before they change. */
 static void keep_partners(const float_batch *b, size_t size, const float *x, float *scratch)
 {
     for (size_t i = b->own.first; i < b->own.first + b->own.count; i++)
         memcpy(scratch + b->partners[i] * size, x + b->partners[i] * size, size * sizeof *x);
 }
 
-/* x[i] = weight x[i] + (1 - weight) x[partner of i], rows of `size`. */
+/* x[i] = weight x[i] + (1 - weight) x[partners[i]], with `size` elements each. */
 static void mix_rows(const float_batch *b, float weight, size_t size, float *x, float *scratch)
 {
     keep_partners(b, size, x, scratch);
@@ -130,8 +128,8 @@ static span draw_span(size_t side, double part, rng *r)
     return (span){(size_t)(first < 0 ? 0 : first), (size_t)(end > size ? size : end)};
 }
 
-/* Pastes a box of each image's partner into it; x: [count][planes][rows][cols], size elements
- * each. */
+/* Pastes a box of each image's partner into the image; x: [count][planes][rows][cols], `size`
+ * elements per image. */
 static void paste_box(const float_batch *b, span down, span across, size_t size, float *x,
                       float *scratch)
 {
@@ -145,7 +143,7 @@ static void paste_box(const float_batch *b, span down, span across, size_t size,
             }
 }
 
-/* CutMix; targets are mixed by the part of an image that is left, or cut as it is. */
+/* CutMix. Targets are weighted by the fraction of the image that remains; maps are pasted. */
 static void cut(const float_batch *b, double lambda, size_t size, rng *r)
 {
     const double part = sqrt(1 - lambda);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const augmentation *const table[] = {
-#define AUGMENTATION(name, PURPOSE, number) &augmentation_##name,
+#define AUGMENTATION(name, PURPOSE, value) &augmentation_##name,
 #include "data/augmentations.def"
 #undef AUGMENTATION
 };
@@ -22,9 +22,9 @@ const augmentation *augmentation_at(int i)
     return extra ? *extra : NULL;
 }
 
-/* ---- where the options of each are ----------------------------------------------------------- */
+/* ---- layout of the options ------------------------------------------------------------------- */
 
-/* Space for a struct, so that the one behind it is aligned as any type needs. */
+/* The size of a struct, rounded up so that the next one is aligned for any type. */
 static size_t padded(size_t size)
 {
     const size_t alignment = _Alignof(augment_options);
@@ -54,6 +54,18 @@ size_t augment_options_groups(size_t offset, field_group *groups)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+int augmentation_is_on(const augmentation *a, const void *options)
+{
+    int value;
+    double real;
+    if (a->is_on) return a->is_on(options);
+    const char *first = (const char *)options + a->fields->offset;
+    memcpy(&value, first, sizeof value);
+    if (a->fields->kind != SSM2D_KIND_REAL) return value != 0;
+    memcpy(&real, first, sizeof real);
+    return real > 0;
+}
+
 augment_options augment_options_default(void)
 {
     augment_options options = {{0}};
@@ -80,7 +92,8 @@ ssm2d_status augment_options_set(augment_options *options, const char *name, con
     void *config = options;
     augment_options_groups(0, groups);
     const ssm2d_field *f = field_find_in(groups, name, &config);
-    if (!f) return fail(error, SSM2D_ERROR_ARGUMENT, "there is no augmentation %.40s", name);
+    if (!f)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "there is no augmentation setting %.40s", name);
     return field_parse((field_source){0}, f, text, config, error);
 }
 

@@ -1,6 +1,6 @@
-/* augment_reduced_decoding - decodes JPEG files for training at 1/2, 1/4 or 1/8 of their size,
- * where that is still as large as what the model sees. It saves most of the time of large
- * photographs, and changes pixels a little. */
+/* augment_reduced_decoding - decodes JPEG files for training at 1/2, 1/4 or 1/8 of their size, if
+ * the result is at least as large as the model's input. This saves most of the time for large
+ * photographs, and changes pixels slightly. */
 #include "data/augmentation.h"
 
 typedef struct reduced_options {
@@ -9,16 +9,12 @@ typedef struct reduced_options {
 
 static const ssm2d_field fields[] = {
     {"reduced_decoding",
-     "decodes JPEG files for training at 1/2, 1/4 or 1/8 of their size, where that is large enough",
+     "decodes JPEG files for training at 1/2, 1/4 or 1/8 of their size, if that is large enough",
      SSM2D_KIND_FLAG, offsetof(reduced_options, reduced_decoding), 0, 1, "false", NULL, NULL},
     {0}};
 
-static int is_on(const void *options)
-{
-    return ((const reduced_options *)options)->reduced_decoding;
-}
-
-static void allow(const void *options, rng *r, const decode_sizes *sizes, resize_region *region)
+static void allow_reduced(const void *options, rng *r, const decode_sizes *sizes,
+                          resize_region *region)
 {
     (void)options;
     (void)r;
@@ -33,7 +29,6 @@ const augmentation augmentation_reduced_decoding = {
     .options_size = sizeof(reduced_options),
     .purpose = RNG_REDUCED_DECODING,
     .when = AUGMENT_TRAINING,
-    .is_on = is_on,
     .stage = AUGMENT_DECODE,
-    .run.decode = allow,
+    .run.decode = allow_reduced,
 };

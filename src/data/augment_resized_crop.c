@@ -1,9 +1,10 @@
-/* augment_resized_crop - trains on random rectangles of an image, resized to the model's size.
+/* augment_resized_crop - trains on random rectangles of an image, resized to the model's size, as
+ * torchvision's RandomResizedCrop.
  *
- * Up to ten times: area uniform from `resized_crop` of the image's to all of it, the ratio of
- * columns to rows log-uniform from 1 / resized_crop_ratio to resized_crop_ratio; the first
- * rectangle that fits is taken, at a uniform place. Else the largest rectangle in the middle whose
- * ratio is allowed: as torchvision's RandomResizedCrop. */
+ * Up to ten attempts: the area is uniform from the fraction `resized_crop` of the image to 1, the
+ * ratio of columns to rows log-uniform from 1 / resized_crop_ratio to resized_crop_ratio, and the
+ * position of the first rectangle that fits uniform. If none fits, the largest centred rectangle
+ * with an allowed ratio is used. */
 #include "data/augmentation.h"
 
 #include <math.h>
@@ -16,21 +17,16 @@ typedef struct resized_crop_options {
 
 static const ssm2d_field fields[] = {
     {"resized_crop",
-     "trains on random rectangles of an image, of at least this part of its area; 0: on all of it",
+     "trains on random rectangles of at least this fraction of an image's area; 0: on all of it",
      SSM2D_KIND_REAL, offsetof(resized_crop_options, resized_crop), 0, 1, "0", NULL, NULL},
-    {"resized_crop_ratio", "the largest ratio of the sides of such a rectangle, in both directions",
+    {"resized_crop_ratio", "largest ratio of the longer to the shorter side of such a rectangle",
      SSM2D_KIND_REAL, offsetof(resized_crop_options, resized_crop_ratio), 1, 100,
      "1.3333333333333333", NULL, NULL},
     {0}};
 
-static int is_on(const void *options)
-{
-    return ((const resized_crop_options *)options)->resized_crop > 0;
-}
+static size_t rounded(double side) { return (size_t)fmax(1, nearbyint(side)); }
 
-static size_t whole(double side) { return (size_t)fmax(1, nearbyint(side)); }
-
-/* The whole image squashed into the model's size, whatever was chosen before. */
+/* Resets the region to the whole image, stretched to the model's size; keeps the filter. */
 static void begin_region(const decode_sizes *s, resize_region *region)
 {
     const resize_filter filter = region->filter;
@@ -41,13 +37,13 @@ static void begin_region(const decode_sizes *s, resize_region *region)
                               .filter = filter};
 }
 
-static void take_middle(double ratio, const decode_sizes *s, resize_region *region)
+static void choose_centre(double ratio, const decode_sizes *s, resize_region *region)
 {
     const double rows = (double)s->source_rows, cols = (double)s->source_cols;
     if (cols / rows < 1 / ratio)
-        region->rows = whole(cols * ratio);
+        region->rows = rounded(cols * ratio);
     else if (cols / rows > ratio)
-        region->cols = whole(rows * ratio);
+        region->cols = rounded(rows * ratio);
     region->top = (s->source_rows - region->rows) / 2;
     region->left = (s->source_cols - region->cols) / 2;
 }
@@ -56,11 +52,11 @@ static void resized_crop(const void *options, rng *r, const decode_sizes *s, res
 {
     const resized_crop_options *o = options;
     const double area = (double)s->source_rows * (double)s->source_cols;
-    const double reach = log(o->resized_crop_ratio);
+    const double log_ratio = log(o->resized_crop_ratio);
     begin_region(s, region);
     for (int i = 0; i < TRIES; i++) {
         const double part = area * rng_uniform(r, o->resized_crop, 1);
-        const double ratio = exp(rng_uniform(r, -reach, reach));
+        const double ratio = exp(rng_uniform(r, -log_ratio, log_ratio));
         const size_t rows = (size_t)nearbyint(sqrt(part / ratio));
         const size_t cols = (size_t)nearbyint(sqrt(part * ratio));
         if (rows < 1 || rows > s->source_rows || cols < 1 || cols > s->source_cols) continue;
@@ -70,7 +66,7 @@ static void resized_crop(const void *options, rng *r, const decode_sizes *s, res
         region->left = (size_t)rng_below(r, s->source_cols - cols + 1);
         return;
     }
-    take_middle(o->resized_crop_ratio, s, region);
+    choose_centre(o->resized_crop_ratio, s, region);
 }
 
 const augmentation augmentation_resized_crop = {
@@ -80,7 +76,6 @@ const augmentation augmentation_resized_crop = {
     .options_size = sizeof(resized_crop_options),
     .purpose = RNG_RESIZED_CROP,
     .when = AUGMENT_TRAINING,
-    .is_on = is_on,
     .stage = AUGMENT_DECODE,
     .run.decode = resized_crop,
 };

@@ -1,10 +1,10 @@
-/* celeba - CelebA: 202,599 faces, 178 x 218, with 40 attributes that each face has or has not.
+/* celeba - CelebA: 202,599 faces of 178 x 218 pixels with 40 binary attributes.
  *
  *     img_align_celeba/NNNNNN.jpg     (or Img/img_align_celeba)
- *     list_attr_celeba.txt            (or Anno/..)   a count; 40 names; rows NAME and 40 of 1 or -1
- *     list_eval_partition.txt         (or Eval/..)   rows NAME and 0, 1 or 2: train, val, test
+ *     list_attr_celeba.txt            (or Anno/..)   a count; 40 names; rows: NAME, 40 of 1 or -1
+ *     list_eval_partition.txt         (or Eval/..)   rows: NAME and 0, 1 or 2: train, val, test
  *
- * Images are in the order of list_attr_celeba.txt. */
+ * Images have the order of list_attr_celeba.txt. */
 #include "core/context.h"
 #include "core/hash.h"
 #include "core/status.h"
@@ -21,17 +21,19 @@
 enum { ATTRIBUTES = 40, MAX_FILE = 1 << 27 };
 
 typedef struct celeba {
-    listing list; /* first, so that the functions of listing.h take it; labels are not used */
-    growing bits; /* uint64_t per image: bit a is attribute a */
+    listing list;   /* first: the functions of listing.h use it; its labels are not used */
+    uint64_t *bits; /* [images]: bit a is attribute a */
+    size_t bits_capacity;
 } celeba;
 
-/* One of the places in which a file or folder may be; the first when it is in none. */
+/* Writes the path of a file or folder to path: FOLDER/BELOW/NAME if it exists, otherwise
+ * FOLDER/NAME. Returns whether it exists. */
 static int find(const char *folder, const char *below, const char *name, char path[PATH_MAX])
 {
     char other[64];
     snprintf(other, sizeof other, "%s/%s", below, name);
-    if (dataset_path(path, PATH_MAX, folder, other) && !access(path, F_OK)) return 1;
-    return dataset_path(path, PATH_MAX, folder, name) && !access(path, F_OK);
+    if (!dataset_path(path, PATH_MAX, folder, other, NULL) && !access(path, F_OK)) return 1;
+    return !dataset_path(path, PATH_MAX, folder, name, NULL) && !access(path, F_OK);
 }
 
 static int found_celeba(const char *folder)
@@ -54,22 +56,18 @@ typedef struct reader {
     size_t line;
 } reader;
 
-/* The next line that is not empty, without its end; NULL after the last. */
+/* Returns the next line that is not empty, without its newline; NULL after the last. */
 static char *next_line(reader *r)
 {
-    while (*r->rest) {
-        char *line = r->rest;
-        r->rest = line + strcspn(line, "\n");
-        if (*r->rest) *r->rest++ = 0;
+    for (char *line; (line = text_next_line(&r->rest));) {
         r->line++;
-        line[strcspn(line, "\r")] = 0;
         line += strspn(line, " \t");
         if (*line) return line;
     }
     return NULL;
 }
 
-/* The next word of a line, or NULL. */
+/* Returns the next word of a line, or NULL. */
 static char *next_word(char **line)
 {
     char *word = *line + strspn(*line, " \t");
@@ -86,7 +84,7 @@ static ssm2d_status bad_line(const reader *r, const char *what, ssm2d_error *err
 
 /* ---- list_eval_partition.txt ----------------------------------------------------------------- */
 
-/* The rows, sorted by name; the label is 0, 1 or 2. */
+/* Reads the rows, sorted by name, with the part, 0, 1 or 2, as label. */
 static ssm2d_status read_partition(const char *path, listing *parts, ssm2d_error *error)
 {
     char *text = NULL, *line;
@@ -105,14 +103,14 @@ static ssm2d_status read_partition(const char *path, listing *parts, ssm2d_error
     return status;
 }
 
-/* The part of an image, or -1. */
+/* Returns the part of an image, or -1. */
 static int part_of(const listing *parts, const char *name)
 {
-    size_t low = 0, high = parts->entries.count;
+    size_t low = 0, high = parts->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const int order = strcmp(listing_name(parts, middle), name);
-        if (!order) return ((const listing_entry *)parts->entries.items)[middle].label;
+        if (!order) return parts->entries[middle].label;
         if (order < 0)
             low = middle + 1;
         else
@@ -136,7 +134,7 @@ static ssm2d_status read_names(dataset *d, reader *r, ssm2d_error *error)
     return dataset_name_labels(d, count, names, error);
 }
 
-/* The attributes in the rest of a row. */
+/* Reads the attributes in the rest of a row. */
 static ssm2d_status read_row(const reader *r, char *line, uint64_t *bits, ssm2d_error *error)
 {
     int count = 0;
@@ -153,10 +151,12 @@ static ssm2d_status read_row(const reader *r, char *line, uint64_t *bits, ssm2d_
 
 static ssm2d_status add_image(celeba *c, const char *name, uint64_t bits, ssm2d_error *error)
 {
-    ssm2d_status status = listing_append(&c->list, name, 0, error);
-    if (!status) status = listing_grow(c->list.context, &c->bits, 1, sizeof bits, error);
-    if (!status) ((uint64_t *)c->bits.items)[c->bits.count++] = bits;
-    return status;
+    const size_t i = c->list.count;
+    uint64_t *all = mem_grow(c->list.context, c->bits, sizeof bits, i, 1, &c->bits_capacity);
+    if (!all) return fail_memory(error, "attributes of %zu images", i + 1);
+    c->bits = all;
+    all[i] = bits;
+    return listing_append(&c->list, name, 0, error);
 }
 
 static ssm2d_status read_attributes(dataset *d, const char *path, const char *partition,
@@ -169,10 +169,11 @@ static ssm2d_status read_attributes(dataset *d, const char *path, const char *pa
     if (status) return status;
     reader r = {path, text, 0};
     line = next_line(&r);
-    /* strtoul takes a sign as well */
-    const unsigned long said = line && *line >= '0' && *line <= '9' ? strtoul(line, &end, 10) : 0;
-    if (!said || *(end + strspn(end, " \t")))
-        status = bad_line(&r, "is not the number of images, from 1", error);
+    /* strtoul accepts a sign too */
+    const unsigned long expected =
+        line && *line >= '0' && *line <= '9' ? strtoul(line, &end, 10) : 0;
+    if (!expected || *(end + strspn(end, " \t")))
+        status = bad_line(&r, "is not a positive number of images", error);
     if (!status) status = read_names(d, &r, error);
     while (!status && (line = next_line(&r))) {
         uint64_t bits;
@@ -187,40 +188,37 @@ static ssm2d_status read_attributes(dataset *d, const char *path, const char *pa
                           text_path(partition), text_show(name, strlen(name), shown, sizeof shown));
         if (!status && part == (int)split) status = add_image(c, name, bits, error);
     }
-    if (!status && rows != said)
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: says %lu images and has %zu rows",
-                      text_path(path), said, rows);
+    if (!status && rows != expected)
+        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: states %lu images but has %zu rows",
+                      text_path(path), expected, rows);
     mem_free(d->context, text);
     return status;
 }
 
-/* ---- the data set ---------------------------------------------------------------------------- */
+/* ---- data set -------------------------------------------------------------------------------- */
 
 static ssm2d_status open_celeba(dataset *d, const char *folder, dataset_split split,
                                 ssm2d_error *error)
 {
-    _Static_assert(DATASET_TRAIN == 0 && DATASET_VAL == 1 && DATASET_TEST == 2, "as CelebA counts");
+    _Static_assert(DATASET_TRAIN == 0 && DATASET_VAL == 1 && DATASET_TEST == 2, "CelebA's codes");
     char root[PATH_MAX], attributes[PATH_MAX], partition[PATH_MAX];
     listing parts = {.context = d->context};
-    celeba *c = d->state = mem_alloc(d->context, sizeof *c);
-    if (c) c->list.context = d->context;
     find(folder, "Img", "img_align_celeba", root);
     find(folder, "Anno", "list_attr_celeba.txt", attributes);
     find(folder, "Eval", "list_eval_partition.txt", partition);
-    if (!c || !(c->list.root = mem_alloc(d->context, strlen(root) + 1)))
-        return fail_memory(error, "opening %s", text_path(folder));
-    strcpy(c->list.root, root);
-    ssm2d_status status = read_partition(partition, &parts, error);
+    ssm2d_status status = listing_create(d, sizeof(celeba), root, error);
+    const celeba *c = d->state;
+    if (!status) status = read_partition(partition, &parts, error);
     if (!status) status = read_attributes(d, attributes, partition, &parts, split, error);
     listing_free(&parts);
-    if (!status && !c->bits.count) {
+    if (!status && !c->list.count) {
         static const char *const names[] = {"training", "validation", "test"};
         status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no %s images: no row ends in %d",
                       text_path(partition), names[split], (int)split);
     }
     if (status) return status;
     listing_describe(d);
-    if (c->bits.count) hash_add(&d->info.names, c->bits.items, c->bits.count * sizeof(uint64_t));
+    hash_add(&d->info.names, c->bits, c->list.count * sizeof *c->bits);
     d->info.labels = LABEL_BINARY;
     return SSM2D_OK;
 }
@@ -228,20 +226,20 @@ static ssm2d_status open_celeba(dataset *d, const char *folder, dataset_split sp
 static void attributes_of(const dataset *d, size_t i, float *values)
 {
     const celeba *c = d->state;
-    const uint64_t bits = ((const uint64_t *)c->bits.items)[i];
+    const uint64_t bits = c->bits[i];
     for (int a = 0; a < ATTRIBUTES; a++) values[a] = (float)(bits >> a & 1);
 }
 
 static int path_of(const dataset *d, size_t i, char *path, size_t size)
 {
     const celeba *c = d->state;
-    return dataset_path(path, size, c->list.root, listing_name(&c->list, i));
+    return !dataset_path(path, size, c->list.root, listing_name(&c->list, i), NULL);
 }
 
 static void close_celeba(dataset *d)
 {
     celeba *c = d->state;
-    if (c) mem_free(d->context, c->bits.items);
+    if (c) mem_free(d->context, c->bits);
     listing_close(d);
 }
 

@@ -6,7 +6,6 @@
 #include "io/file.h"
 #include "io/text.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,10 +14,10 @@
 enum { SIDE = 32, PIXELS = 3 * SIDE * SIDE, FILES = 5, MAX_NAMES = 1 << 16 };
 
 typedef struct variant {
-    int classes;
-    size_t labels;                   /* label bytes of a record; the last is the class */
-    const char *files[3][FILES + 1]; /* by split, ended by NULL */
-    const char *names; /* a file with the name of a class on each line, which may be missing */
+    int label_count;
+    size_t label_bytes;              /* of a record; the last is the label */
+    const char *files[3][FILES + 1]; /* by split, NULL-terminated */
+    const char *names;               /* optional file with a label's name on each line */
     normalisation norm;
 } variant;
 
@@ -44,7 +43,7 @@ static const variant *variant_of(const dataset *d)
     return d->impl == &dataset_cifar100 ? &hundred : &ten;
 }
 
-/* Grey takes the place of red: 0.2989 R + 0.587 G + 0.114 B, rounded, as Long Range Arena does. */
+/* Replaces red by grey: 0.2989 R + 0.587 G + 0.114 B, rounded, as Long Range Arena does. */
 static void make_grey(uint8_t *pixels)
 {
     const uint8_t *red = pixels, *green = red + SIDE * SIDE, *blue = green + SIDE * SIDE;
@@ -52,17 +51,16 @@ static void make_grey(uint8_t *pixels)
         pixels[i] = (uint8_t)((2989 * red[i] + 5870 * green[i] + 1140 * blue[i] + 5000) / 10000);
 }
 
-/* The number of records in a file. */
-static ssm2d_status measure(const char *path, size_t record, size_t *count, ssm2d_error *error)
+/* Counts the records of a file. */
+static ssm2d_status count_records(const char *path, size_t record, size_t *count,
+                                  ssm2d_error *error)
 {
     struct stat info;
-    if (stat(path, &info))
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(path),
-                    strerror(errno));
+    if (stat(path, &info)) return fail_errno(error, path, "cannot be opened");
     size_t size = (size_t)info.st_size;
     if (!S_ISREG(info.st_mode) || !size || size % record)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has %zu bytes, not a multiple of %zu: it is cut off, or not CIFAR's",
+                    "%s: has %zu bytes, not a multiple of %zu: it is truncated, or not CIFAR's",
                     text_path(path), size, record);
     *count = size / record;
     return SSM2D_OK;
@@ -81,26 +79,27 @@ static ssm2d_status read_records(const char *path, uint8_t *out, size_t size, ss
     return status;
 }
 
-/* The names are those of the file beside the data; without it CIFAR-10's own, or numbers. */
-static ssm2d_status name_classes(dataset *d, const char *folder, ssm2d_error *error)
+/* Names the labels by the file beside the data; without it by CIFAR-10's own names, or by their
+ * indices. */
+static ssm2d_status name_labels(dataset *d, const char *folder, ssm2d_error *error)
 {
     const variant *v = variant_of(d);
     const char *lines[100];
     char path[PATH_MAX], *text = NULL, *rest;
     size_t size;
     int count = 0;
-    if (!dataset_path(path, sizeof path, folder, v->names) || access(path, F_OK))
-        return dataset_name_labels(d, v->classes, v == &ten ? ten_names : NULL, error);
+    if (dataset_path(path, sizeof path, folder, v->names, NULL) || access(path, F_OK))
+        return dataset_name_labels(d, v->label_count, v == &ten ? ten_names : NULL, error);
     ssm2d_status status = file_read_regular(d->context, path, MAX_NAMES, &text, &size, error);
     if (status) return status;
     for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
-        if (count < v->classes) lines[count] = line;
+        if (count < v->label_count) lines[count] = line;
         count++;
     }
-    if (count != v->classes)
+    if (count != v->label_count)
         status =
-            fail(error, SSM2D_ERROR_ARGUMENT, "%s: names %d classes, expected %d, one on each line",
-                 text_path(path), count, v->classes);
+            fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %d label names, expected %d, one per line",
+                 text_path(path), count, v->label_count);
     else
         status = dataset_name_labels(d, count, lines, error);
     mem_free(d->context, text);
@@ -112,34 +111,32 @@ static ssm2d_status open_cifar(dataset *d, const char *folder, dataset_split spl
 {
     const variant *v = variant_of(d);
     const char *const *files = v->files[split];
-    size_t record = v->labels + PIXELS, counts[FILES] = {0}, count = 0;
+    size_t record = v->label_bytes + PIXELS, counts[FILES] = {0}, count = 0;
     char path[PATH_MAX];
     samples *s;
     ssm2d_status status = samples_create(d, &s, error);
     for (int i = 0; !status && files[i]; i++) {
-        if (!dataset_path(path, sizeof path, folder, files[i]))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name of the folder is too long",
-                        text_path(folder));
-        status = measure(path, record, &counts[i], error);
+        status = dataset_path(path, sizeof path, folder, files[i], error);
+        if (!status) status = count_records(path, record, &counts[i], error);
         count += counts[i];
     }
     if (status) return status;
     uint8_t *at = s->blocks[0] = mem_alloc(d->context, count * record);
     if (!at) return fail_memory(error, "%s: %zu images", text_path(folder), count);
-    s->pixels = at + v->labels;
+    s->pixels = at + v->label_bytes;
     s->pixels_stride = s->label_stride = record;
     d->info = (dataset_info){.channels = 3, .rows = SIDE, .cols = SIDE, .norm = v->norm};
-    status = name_classes(d, folder, error);
+    status = name_labels(d, folder, error);
     for (int i = 0; !status && files[i]; i++) {
-        dataset_path(path, sizeof path, folder, files[i]);
+        dataset_path(path, sizeof path, folder, files[i], NULL);
         status = read_records(path, at, counts[i] * record, error);
-        /* one file at a time, so that the message about a bad label counts from its beginning */
-        s->label = at + v->labels - 1;
+        /* one file at a time, so that an error message has the image's index in its file */
+        s->labels = at + v->label_bytes - 1;
         d->info.count = counts[i];
         if (!status) status = samples_check(d, path, error);
         at += counts[i] * record;
     }
-    s->label = s->blocks[0] + v->labels - 1;
+    s->labels = s->blocks[0] + v->label_bytes - 1;
     d->info.count = count;
     return status;
 }
@@ -152,27 +149,19 @@ static ssm2d_status open_lra(dataset *d, const char *folder, dataset_split split
     if (status) return status;
     const samples *s = d->state;
     for (size_t i = 0; i < d->info.count; i++)
-        make_grey(s->blocks[0] + ten.labels + i * s->pixels_stride);
+        make_grey(s->blocks[0] + ten.label_bytes + i * s->pixels_stride);
     d->info.channels = 1;
     d->info.norm = (normalisation){{.48f, .48f, .48f}, {.24f, .24f, .24f}};
     return SSM2D_OK;
 }
 
-static int holds(const char *folder, const char *name)
+static int found(const char *folder, const variant *v)
 {
-    char path[PATH_MAX];
-    return dataset_path(path, sizeof path, folder, name) && !access(path, F_OK);
+    return dataset_contains(folder, v->files[DATASET_TRAIN][0])
+           || dataset_contains(folder, v->files[DATASET_TEST][0]);
 }
-
-static int found_ten(const char *folder)
-{
-    return holds(folder, ten.files[DATASET_TRAIN][0]) || holds(folder, ten.files[DATASET_TEST][0]);
-}
-static int found_hundred(const char *folder)
-{
-    return holds(folder, hundred.files[DATASET_TRAIN][0])
-           || holds(folder, hundred.files[DATASET_TEST][0]);
-}
+static int found_ten(const char *folder) { return found(folder, &ten); }
+static int found_hundred(const char *folder) { return found(folder, &hundred); }
 
 const dataset_impl dataset_cifar10 = {
     .name = "cifar10",

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-enum { PIXELS = 1024, RECORD = 1 + 3 * PIXELS, CLASSES = 10 };
+enum { PIXELS = 1024, RECORD = 1 + 3 * PIXELS, LABELS = 10 };
 
-/* The labels from.first .. of the list. */
+/* Reads `images` labels of the list, from index `first` on. */
 static ssm2d_status read_labels(const ssm2d_context *context, const cifar_png *from,
                                 uint8_t *labels, ssm2d_error *error)
 {
@@ -24,14 +24,14 @@ static ssm2d_status read_labels(const ssm2d_context *context, const cifar_png *f
     cJSON_ArrayForEach(item, root)
     {
         const int label = cJSON_IsNumber(item) ? item->valueint : -1;
-        if (!cJSON_IsArray(root) || label < 0 || label >= CLASSES) break;
+        if (!cJSON_IsArray(root) || label < 0 || label >= LABELS) break;
         if (at >= from->first && at < from->first + from->images)
             labels[at - from->first] = (uint8_t)label;
         at++;
     }
     if (item || at < from->first + from->images)
         status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "%s: label %zu of %zu is missing, or not a number from 0 to 9",
+                      "%s: label %zu of %zu is missing, or not an integer from 0 to 9",
                       text_path(from->labels), at, from->first + from->images);
     cJSON_Delete(root);
     return status;
@@ -56,8 +56,9 @@ static ssm2d_status write_records(const cifar_png *from, image_reader *picture,
         if (progress) progress(user, i + 1);
     }
     if (status || !strcmp(md5_end(&sum, text), from->md5)) return status;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the MD5 %s, not %s of the published file",
-                text_path(from->picture), text, from->md5);
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "%s: has the MD5 %s, expected %s of the published file", text_path(from->picture),
+                text, from->md5);
 }
 
 ssm2d_status cifar_png_convert(const ssm2d_context *context, const cifar_png *from,
@@ -66,22 +67,21 @@ ssm2d_status cifar_png_convert(const ssm2d_context *context, const cifar_png *fr
 {
     image_reader *picture = NULL;
     image_info info;
-    atomic_file file = {0};
+    atomic_file file;
     const image_read_options how = {.max_pixels = IMAGE_MAX_PIXELS, .regular = 1};
     uint8_t *labels = mem_alloc(context, from->images);
     ssm2d_status status = labels ? read_labels(context, from, labels, error)
                                  : fail_memory(error, "%zu labels", from->images);
-    if (!status) status = image_open_with(context, from->picture, &how, &picture, &info, error);
+    if (!status) status = image_open(context, from->picture, &how, &picture, &info, error);
     if (!status && (info.rows != from->images || info.cols != PIXELS || info.channels != 3))
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "%s: has %zu x %zu pixels of %d channels: expected %zu x 1024 of 3",
                       text_path(from->picture), info.rows, info.cols, info.channels, from->images);
     if (!status) status = atomic_open(context, path, &file, error);
-    if (!status) status = write_records(from, picture, labels, &file, progress, user, error);
-    if (!status)
-        status = atomic_commit(&file, error);
-    else
-        atomic_cancel(&file);
+    if (!status) {
+        status = write_records(from, picture, labels, &file, progress, user, error);
+        status = atomic_end(&file, status, error);
+    }
     image_close(picture);
     mem_free(context, labels);
     return status;

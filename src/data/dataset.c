@@ -1,14 +1,16 @@
 #include "core/context.h"
 #include "core/status.h"
-#include "data/dataset_impl.h"
 #include "core/suggest.h"
+#include "data/dataset_impl.h"
 #include "io/image.h"
 #include "io/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const dataset_impl *const table[] = {
 #define DATASET(name) &dataset_##name,
@@ -20,7 +22,7 @@ _Static_assert((int)TABLE <= (int)MAX_DATASETS, "raise MAX_DATASETS");
 
 const dataset_impl *const *dataset_extra;
 
-/* The i-th, from 0; NULL past the last. */
+/* The i-th kind, from 0; NULL past the last. */
 static const dataset_impl *impl_at(int i)
 {
     const dataset_impl *const *extra = dataset_extra;
@@ -29,7 +31,7 @@ static const dataset_impl *impl_at(int i)
     return extra ? *extra : NULL;
 }
 
-/* By the first `length` bytes of a text; NULL: there is none. */
+/* The kind named by the first `length` bytes of `name`, or NULL. */
 static const dataset_impl *impl_named(const char *name, size_t length)
 {
     const dataset_impl *impl;
@@ -49,14 +51,15 @@ int dataset_get(int i, const char **name, const char **help)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Adds to a text of `size` bytes; what does not fit is left out. */
-static void append(char *text, size_t size, const char *between, const char *word, const char *end)
+/* Appends to a text of `size` bytes, truncating it. */
+static void append(char *text, size_t size, const char *separator, const char *word,
+                   const char *end)
 {
     const size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s%s%s", between, word, end);
+    snprintf(text + used, size - used, "%s%s%s", separator, word, end);
 }
 
-/* No such name, no such folder. */
+/* The error for a `where` that is neither a name nor a folder. */
 static ssm2d_status refuse(const char *where, ssm2d_error *error)
 {
     const dataset_impl *impl;
@@ -71,11 +74,11 @@ static ssm2d_status refuse(const char *where, ssm2d_error *error)
     if (near)
         return fail(error, SSM2D_ERROR_ARGUMENT, "data: there is no \"%s\": did you mean %s?",
                     wrong, near);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "data: %s is no folder: give one%s", text_path(where),
-                list);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "data: %s is not a folder: give one%s",
+                text_path(where), list);
 }
 
-/* A folder without a data set, or something else than a folder. */
+/* The error for a folder without a known data set, and for a file. */
 static ssm2d_status refuse_folder(const char *where, int is_folder, ssm2d_error *error)
 {
     const dataset_impl *impl;
@@ -83,9 +86,10 @@ static ssm2d_status refuse_folder(const char *where, int is_folder, ssm2d_error 
     for (int i = 0; (impl = impl_at(i)); i++)
         if (impl->found) append(list, sizeof list, *list ? "; " : "", impl->contents, "");
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s: expected %s", text_path(where),
-                is_folder ? "holds no data set that is known" : "is not a folder", list);
+                is_folder ? "contains no known data set" : "is not a folder", list);
 }
 
+/* Finds the kind of data set at `where`, and its folder. */
 static ssm2d_status choose(const char *where, const dataset_impl **chosen, const char **folder,
                            ssm2d_error *error)
 {
@@ -103,8 +107,7 @@ static ssm2d_status choose(const char *where, const dataset_impl **chosen, const
     }
     if (stat(where, &info)) {
         if (errno == ENOENT || errno == ENOTDIR) return refuse(where, error);
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(where),
-                    strerror(errno));
+        return fail_errno(error, where, "cannot be opened");
     }
     *folder = where;
     for (int i = 0; S_ISDIR(info.st_mode) && (impl = impl_at(i)); i++)
@@ -160,7 +163,7 @@ void dataset_title(const char *where, char *title, size_t size)
     }
     size_t end = strlen(folder);
     while (end > 1 && folder[end - 1] == '/') end--;
-    size_t begin = end == 1 ? 0 : end; /* the root is called / */
+    size_t begin = end == 1 ? 0 : end; /* the root folder's name is / */
     while (begin && folder[begin - 1] != '/') begin--;
     snprintf(title, size, "%.*s", (int)(end - begin), folder + begin);
 }
@@ -192,10 +195,11 @@ ssm2d_status dataset_open(const ssm2d_context *context, const char *where, datas
     ssm2d_status status = choose(where, &impl, &folder, error);
     if (status) return status;
     if (split == DATASET_VAL && !impl->splits)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: has no validation images of its own: use train or test (val-fraction of "
-                    "ssm2d train holds some of train out)",
-                    text_path(where));
+        return fail(
+            error, SSM2D_ERROR_ARGUMENT,
+            "%s: has no validation split: use train or test (ssm2d train --val-fraction holds "
+            "out training images)",
+            text_path(where));
     dataset *d = mem_alloc(context, sizeof *d);
     if (!d) return fail_memory(error, "opening %s", text_path(where));
     *d = (dataset){.context = context,
@@ -219,36 +223,57 @@ void dataset_close(dataset *d)
 {
     if (!d || --d->users) return;
     const ssm2d_context *context = d->context;
-    d->impl->close(d);
+    if (d->whole)
+        dataset_close(d->whole);
+    else
+        d->impl->close(d);
     mem_free(context, d->names);
     mem_free(context, d->ids);
+    mem_free(context, d->index);
     mem_free(context, d);
 }
 
-int dataset_file(const dataset *d, size_t i, char *path, size_t size)
-{
-    return d->impl->path && d->impl->path(d, i, path, size);
-}
+/* ---- images ---------------------------------------------------------------------------------- */
 
 const dataset_info *dataset_about(const dataset *d) { return &d->info; }
 const ssm2d_context *dataset_context(const dataset *d) { return d->context; }
 
+/* The data set that stores image *i of d; *i becomes the index in it. */
+static const dataset *stored_in(const dataset *d, size_t *i)
+{
+    for (; d->whole; d = d->whole) *i = d->index[*i];
+    return d;
+}
+
+int dataset_file(const dataset *d, size_t i, char *path, size_t size)
+{
+    d = stored_in(d, &i);
+    return d->impl->path && d->impl->path(d, i, path, size);
+}
+
 ssm2d_status dataset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                            ssm2d_error *error)
 {
+    d = stored_in(d, &i);
     return d->impl->fetch(d, i, to, pixels, error);
 }
 
 ssm2d_status dataset_fetch_map(const dataset *d, size_t i, resize *to, uint8_t *pixels,
                                ssm2d_error *error)
 {
+    d = stored_in(d, &i);
     return d->impl->fetch_map(d, i, to, pixels, error);
 }
 
-int dataset_label(const dataset *d, size_t i) { return d->impl->label(d, i); }
+int dataset_label(const dataset *d, size_t i)
+{
+    d = stored_in(d, &i);
+    return d->impl->label(d, i);
+}
 
 void dataset_target(const dataset *d, size_t i, float *target)
 {
+    d = stored_in(d, &i);
     if (d->info.labels == LABEL_BINARY) {
         d->impl->attributes(d, i, target);
         return;
@@ -257,7 +282,7 @@ void dataset_target(const dataset *d, size_t i, float *target)
     target[d->impl->label(d, i)] = 1;
 }
 
-/* A grey model on coloured images takes the means over the channels. */
+/* A grey model of colour images uses the means over the channels. */
 normalisation dataset_norm(const dataset_info *info, int channels)
 {
     normalisation n = info->norm;
@@ -268,7 +293,9 @@ normalisation dataset_norm(const dataset_info *info, int channels)
     return n;
 }
 
-/* A copy of names, or "0", "1", .. when they are NULL, as one block. */
+/* ---- for implementations --------------------------------------------------------------------- */
+
+/* Copies names, or "0", "1", .. if they are NULL, to one block. */
 static ssm2d_status copy_names(const dataset *d, int count, const char *const *names,
                                const char ***out, ssm2d_error *error)
 {
@@ -297,7 +324,7 @@ ssm2d_status dataset_name_labels(dataset *d, int count, const char *const *names
     const ssm2d_status status = copy_names(d, count, names, &d->names, error);
     int replaced = 0;
     if (status) return status;
-    /* what shows and keeps names, such as JSON, has to rely on UTF-8 */
+    /* JSON and drawing need valid UTF-8 */
     for (int i = 0; i < count; i++) replaced |= text_make_utf8((char *)d->names[i]);
     d->info.label_count = count;
     d->info.label_names = d->names;
@@ -316,101 +343,50 @@ const char *dataset_label_id(const dataset *d, int label)
     return (d->info.label_ids ? d->info.label_ids : d->info.label_names)[label];
 }
 
-int dataset_path(char *path, size_t size, const char *folder, const char *name)
+ssm2d_status dataset_path(char *path, size_t size, const char *folder, const char *name,
+                          ssm2d_error *error)
 {
-    size_t length = strlen(folder);
-    int written = snprintf(path, size, "%s%s%s", folder,
-                           length && folder[length - 1] == '/' ? "" : "/", name);
-    return written >= 0 && (size_t)written < size;
+    const size_t length = strlen(folder);
+    const int written = snprintf(path, size, "%s%s%s", folder,
+                                 length && folder[length - 1] == '/' ? "" : "/", name);
+    if (written >= 0 && (size_t)written < size) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long", text_path(folder));
+}
+
+int dataset_contains(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    return !dataset_path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
 }
 
 /* ---- subsets --------------------------------------------------------------------------------- */
 
-typedef struct subset {
-    dataset *whole;
-    uint32_t *index;
-} subset;
-
-static ssm2d_status subset_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixels,
-                                 ssm2d_error *error)
-{
-    const subset *s = d->state;
-    return dataset_fetch(s->whole, s->index[i], to, pixels, error);
-}
-
-static ssm2d_status subset_fetch_map(const dataset *d, size_t i, resize *to, uint8_t *pixels,
-                                     ssm2d_error *error)
-{
-    const subset *s = d->state;
-    return dataset_fetch_map(s->whole, s->index[i], to, pixels, error);
-}
-
-static int subset_label(const dataset *d, size_t i)
-{
-    const subset *s = d->state;
-    return dataset_label(s->whole, s->index[i]);
-}
-
-static void subset_attributes(const dataset *d, size_t i, float *values)
-{
-    const subset *s = d->state;
-    s->whole->impl->attributes(s->whole, s->index[i], values);
-}
-
-static int subset_path(const dataset *d, size_t i, char *path, size_t size)
-{
-    const subset *s = d->state;
-    return dataset_file(s->whole, s->index[i], path, size);
-}
-
-static void subset_close(dataset *d)
-{
-    subset *s = d->state;
-    if (!s) return;
-    dataset_close(s->whole);
-    mem_free(d->context, s->index);
-    mem_free(d->context, s);
-}
-
-static const dataset_impl subset_impl = {.name = "subset",
-                                         .fetch = subset_fetch,
-                                         .fetch_map = subset_fetch_map,
-                                         .label = subset_label,
-                                         .attributes = subset_attributes,
-                                         .path = subset_path,
-                                         .close = subset_close};
-
 ssm2d_status dataset_subset(dataset *whole, const uint32_t *index, size_t count, dataset **out,
                             ssm2d_error *error)
 {
-    *out = NULL;
-    dataset *d = mem_alloc(whole->context, sizeof *d);
-    subset *s = mem_alloc(whole->context, sizeof *s);
+    dataset *d = *out = mem_alloc(whole->context, sizeof *d);
     uint32_t *copy = mem_alloc(whole->context, count * sizeof *copy);
-    if (!d || !s || !copy) {
+    if (!d || !copy) {
         mem_free(whole->context, d);
-        mem_free(whole->context, s);
         mem_free(whole->context, copy);
+        *out = NULL;
         return fail_memory(error, "data: part of %zu images", count);
     }
     memcpy(copy, index, count * sizeof *copy);
-    *s = (subset){whole, copy};
     *d = (dataset){.context = whole->context,
-                   .impl = &subset_impl,
+                   .impl = whole->impl,
                    .split = whole->split,
                    .info = whole->info,
                    .max_pixels = whole->max_pixels,
-                   .state = s,
+                   .whole = whole,
+                   .index = copy,
                    .users = 1};
     d->info.count = count;
     whole->users++;
-    *out = d;
     return SSM2D_OK;
 }
 
 void dataset_limit_pixels(dataset *d, size_t max_pixels)
 {
-    d->max_pixels = max_pixels;
-    if (d->impl == &subset_impl)
-        dataset_limit_pixels(((const subset *)d->state)->whole, max_pixels);
+    for (; d; d = d->whole) d->max_pixels = max_pixels;
 }

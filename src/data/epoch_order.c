@@ -10,7 +10,7 @@ size_t epoch_order_length(const epoch_order *o)
     return o->count < DEIT_MULTIPLE ? o->count : o->count / DEIT_MULTIPLE * DEIT_MULTIPLE;
 }
 
-/* The order of all images in a pass. */
+/* Computes the permutation of a pass. */
 static void shuffle(epoch_order *o, uint64_t epoch, size_t pass)
 {
     if (o->known && o->epoch == epoch && o->pass == pass) return;

@@ -1,9 +1,9 @@
-/* folder - images as files, a folder per class: FOLDER/train/CLASS/NAME.jpg, and the same below val
- * or test. With both val and test, val is for choosing the best epoch; else the one that is there
- * is the test. A folder of class folders without train has training images alone.
+/* folder - image files with a folder per class: FOLDER/train/CLASS/NAME.jpg, and the same in val
+ * and test. If both val and test exist, val is for choosing the best epoch; otherwise the one that
+ * exists is the test split. A folder of class folders without train has only training images.
  *
- * Classes are the folders below train in the order of their names (of bytes, whatever the locale);
- * images follow classes, and names within a class. */
+ * Labels are the subfolders of train, sorted by the bytes of their names; images are sorted by
+ * label, then by name. */
 #include "core/context.h"
 #include "core/status.h"
 #include "data/listing.h"
@@ -15,15 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_CLASSES = 1 << 20 };
-
 static int has(const char *folder, const char *name)
 {
     char path[PATH_MAX];
-    return dataset_path(path, sizeof path, folder, name) && is_folder(path);
+    return !dataset_path(path, sizeof path, folder, name, NULL) && is_folder(path);
 }
 
-/* Whether one of the folders below has an image: a folder of class folders. */
+/* Whether the folder has class folders and no splits: one of its subfolders contains an image. */
 static int is_flat(const char *folder)
 {
     int found = 0;
@@ -31,7 +29,7 @@ static int is_flat(const char *folder)
     DIR *dir = opendir(folder);
     for (struct dirent *one; dir && !found && (one = readdir(dir));) {
         char path[PATH_MAX];
-        if (one->d_name[0] == '.' || !dataset_path(path, sizeof path, folder, one->d_name)
+        if (one->d_name[0] == '.' || dataset_path(path, sizeof path, folder, one->d_name, NULL)
             || !is_folder(path))
             continue;
         DIR *below = opendir(path);
@@ -51,56 +49,26 @@ static int splits(const char *folder)
            | (val || test ? DATASET_HAS(TEST) : 0);
 }
 
-/* The folder of a split into path; says whether there is one. */
+/* Writes the folder of a split to path; returns whether there is one. */
 static int split_folder(const char *folder, dataset_split split, char *path, size_t size)
 {
     static const char *const names[] = {"train", "val", "test"}; /* by split */
     if (!(splits(folder) & 1 << split)) return 0;
     if (split == DATASET_TRAIN && !has(folder, "train"))
         return snprintf(path, size, "%s", folder) < (int)size;
-    return dataset_path(path, size, folder, has(folder, names[split]) ? names[split] : "val");
+    return !dataset_path(path, size, folder, has(folder, names[split]) ? names[split] : "val",
+                         NULL);
 }
 
 static int found_folder(const char *folder) { return splits(folder) != 0; }
 
-/* The folders below train, or below the split itself when there is no train, are the classes. */
-static ssm2d_status find_classes(dataset *d, const char *folder, const char *root,
-                                 ssm2d_error *error)
-{
-    char path[PATH_MAX];
-    listing classes = {.context = d->context};
-    const char **names = NULL;
-    if (!split_folder(folder, DATASET_TRAIN, path, sizeof path))
-        snprintf(path, sizeof path, "%s", root);
-    ssm2d_status status = listing_read(&classes, path, LISTING_FOLDERS, error);
-    size_t count = classes.entries.count;
-    if (status) goto done;
-    if (!count || count > MAX_CLASSES) {
-        status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "%s: holds %s: expected a folder with images for each class", text_path(path),
-                      count ? "too many folders" : "no folders");
-        goto done;
-    }
-    names = mem_alloc(d->context, count * sizeof *names);
-    if (!names) {
-        status = fail_memory(error, "%s: %zu classes", text_path(path), count);
-        goto done;
-    }
-    for (size_t i = 0; i < count; i++) names[i] = listing_name(&classes, i);
-    status = dataset_name_labels(d, (int)count, names, error);
-done:
-    mem_free(d->context, names);
-    listing_free(&classes);
-    return status;
-}
-
-/* Refuses a class of this split that training does not have: it would get the number of another
- * class, or none. Counts what is beside the folders of classes. */
+/* Refuses a class that the training split does not have: it has no label. Also counts the ignored
+ * files beside the class folders. */
 static ssm2d_status check_classes(dataset *d, listing *l, ssm2d_error *error)
 {
     listing here = {.context = d->context};
     ssm2d_status status = listing_read(&here, l->root, LISTING_FOLDERS, error);
-    for (size_t i = 0, k = 0; i < here.entries.count && !status; i++) { /* both are sorted */
+    for (size_t i = 0, k = 0; i < here.count && !status; i++) { /* both lists are sorted */
         const char *name = listing_name(&here, i);
         while (k < (size_t)d->info.label_count && strcmp(dataset_label_id(d, (int)k), name) < 0)
             k++;
@@ -120,25 +88,26 @@ static ssm2d_status check_classes(dataset *d, listing *l, ssm2d_error *error)
 static ssm2d_status open_folder(dataset *d, const char *folder, dataset_split split,
                                 ssm2d_error *error)
 {
-    char path[PATH_MAX];
-    listing *l;
+    char path[PATH_MAX], train[PATH_MAX];
     if (!split_folder(folder, split, path, sizeof path))
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: has no %s", text_path(folder),
-                    split == DATASET_TRAIN  ? "folder train, nor folders with images"
+                    split == DATASET_TRAIN  ? "folder train, and no folders with images"
                     : split == DATASET_TEST ? "folder val or test"
                                             : "folders val and test");
-    ssm2d_status status = listing_create(d, path, &l, error);
-    if (!status) status = find_classes(d, folder, l->root, error);
+    ssm2d_status status = listing_create(d, sizeof(listing), path, error);
+    listing *l = d->state;
+    if (!status) {
+        const int trains = split_folder(folder, DATASET_TRAIN, train, sizeof train);
+        status = listing_name_labels(d, trains ? train : path, error);
+    }
     if (!status) status = check_classes(d, l, error);
     for (int i = 0; !status && i < d->info.label_count; i++) {
-        size_t before = l->entries.count;
-        if (!dataset_path(path, sizeof path, l->root, dataset_label_id(d, i)))
-            return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long",
-                        text_path(l->root));
-        /* there may be nothing to test of this class */
-        if (split != DATASET_TRAIN && !is_folder(path)) continue;
+        const size_t before = l->count;
+        status = dataset_path(path, sizeof path, l->root, dataset_label_id(d, i), error);
+        /* a class may have no images in val or test */
+        if (status || (split != DATASET_TRAIN && !is_folder(path))) continue;
         status = listing_read(l, path, i, error);
-        if (!status && split == DATASET_TRAIN && l->entries.count == before)
+        if (!status && split == DATASET_TRAIN && l->count == before)
             status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images: expected %s",
                           text_path(path), image_endings((char[IMAGE_LIST]){0}));
     }
@@ -157,8 +126,8 @@ static int path_of(const dataset *d, size_t i, char *path, size_t size)
 const dataset_impl dataset_folder = {
     .name = "folder",
     .format = FORMAT_PHOTOS,
-    .help = "folder:FOLDER: train/CLASS/*.jpg and val/CLASS/.. (or test), or CLASS/*.jpg alone, "
-            "of which a tenth is held out unless val-fraction says otherwise",
+    .help = "folder:FOLDER: train/CLASS/*.jpg and val/CLASS/.. (or test), or only CLASS/*.jpg, of "
+            "which a tenth is held out unless val-fraction is set",
     .contents = "train/CLASS/*.png|jpg",
     .found = found_folder,
     .splits = splits,

@@ -1,5 +1,5 @@
-/* idx - the files of MNIST and its kin: big-endian header (0, 0, type 8, rank, sizes), then bytes;
- * plain or gzipped. */
+/* idx - MNIST's file format: a big-endian header (0, 0, type 8, rank, sizes), then bytes; plain or
+ * gzipped. */
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -7,7 +7,6 @@
 #include "io/file_open.h"
 #include "io/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@ enum {
     MAX_SIDE = 4096,
     MAX_READ = 1 << 26,
     BUFFER = 1 << 17,
-    MAX_DEFLATE = 1032 /* no file is compressed to less than this fraction of its size */
+    MAX_DEFLATE = 1032 /* the highest compression factor of deflate */
 };
 
 typedef enum part { IMAGES, LABELS } part;
@@ -34,13 +33,13 @@ static const char *const patterns[][2] = {
 };
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
-/* Finds the file under one of its names; when there is none, path is the first name. */
+/* Finds a file under one of its names; if there is none, path is the first name. */
 static int find_file(const char *folder, dataset_split split, part which, char *path, size_t size)
 {
     char name[64];
     for (int i = 0; i <= PATTERNS; i++) {
         snprintf(name, sizeof name, patterns[i % PATTERNS][which], split_names[split]);
-        if (!dataset_path(path, size, folder, name)) return 0;
+        if (dataset_path(path, size, folder, name, NULL)) return 0;
         if (i < PATTERNS && !access(path, F_OK)) return 1;
     }
     return 0;
@@ -53,7 +52,7 @@ int idx_found(const char *folder)
            || find_file(folder, DATASET_TEST, IMAGES, path, sizeof path);
 }
 
-/* Reads exactly `size` bytes of what the file holds, uncompressed. */
+/* Reads exactly `size` bytes of uncompressed data. */
 static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size_t size,
                                ssm2d_error *error)
 {
@@ -65,20 +64,18 @@ static ssm2d_status read_bytes(gzFile file, const char *path, uint8_t *out, size
             continue;
         }
         gzerror(file, &code);
-        if (code == Z_ERRNO)
-            return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(path),
-                        strerror(errno));
+        if (code == Z_ERRNO) return fail_errno(error, path, "cannot be read");
         if (code == Z_MEM_ERROR) return fail_memory(error, "reading %s", text_path(path));
         if (code == Z_DATA_ERROR)
             return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its compressed data is damaged",
                         text_path(path));
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is cut off: %zu of %zu bytes are missing",
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is truncated: %zu of %zu bytes are missing",
                     text_path(path), size - have, size);
     }
     return SSM2D_OK;
 }
 
-/* Refuses bytes after the last. Reading to the end also makes zlib compare the check sum. */
+/* Refuses trailing bytes. Reading to the end also makes zlib verify the checksum. */
 static ssm2d_status read_end(gzFile file, const char *path, ssm2d_error *error)
 {
     char beyond;
@@ -89,10 +86,10 @@ static ssm2d_status read_end(gzFile file, const char *path, ssm2d_error *error)
     gzerror(file, &code);
     if (got == 0 && (code == Z_OK || code == Z_STREAM_END)) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is %s", text_path(path),
-                code == Z_BUF_ERROR ? "cut off at its end" : "damaged: its check sum is wrong");
+                code == Z_BUF_ERROR ? "truncated at its end" : "damaged: its checksum is wrong");
 }
 
-/* Reads and checks the header; sizes[rank] gets what it says. */
+/* Reads and checks the header; fills in sizes[rank]. */
 static ssm2d_status read_header(gzFile file, const char *path, int rank, size_t *sizes,
                                 ssm2d_error *error)
 {
@@ -118,7 +115,7 @@ static ssm2d_status read_header(gzFile file, const char *path, int rank, size_t 
     return SSM2D_OK;
 }
 
-/* A whole file: sizes[0 .. rank - 1] and the bytes, taken from context. */
+/* Reads a whole file: sizes[rank], and the data, which the caller frees with mem_free. */
 static ssm2d_status read_file(const ssm2d_context *context, const char *path, int rank,
                               size_t *sizes, uint8_t **out, ssm2d_error *error)
 {
@@ -136,11 +133,11 @@ static ssm2d_status read_file(const ssm2d_context *context, const char *path, in
     ssm2d_status status = read_header(file, path, rank, sizes, error);
     if (status) goto done;
     for (int i = 0; i < rank; i++) bytes *= sizes[i];
-    /* a header may claim anything: no memory is taken for more than the file can hold */
+    /* the header is not trusted: nothing is allocated beyond what the file can contain */
     held = (size_t)info.st_size * (gzdirect(file) ? 1 : MAX_DEFLATE);
     if (bytes > held) {
         status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "%s: is cut off: its header says %zu bytes, it has %zu", text_path(path),
+                      "%s: is truncated: its header says %zu bytes, it has %zu", text_path(path),
                       bytes, (size_t)info.st_size);
         goto done;
     }
@@ -161,26 +158,24 @@ done:
 }
 
 /* One more than the largest label. */
-static int count_classes(const uint8_t *labels, size_t count)
+static int count_labels(const uint8_t *labels, size_t count)
 {
     int largest = 0;
     for (size_t i = 0; i < count; i++) largest = max_int(largest, labels[i]);
     return largest + 1;
 }
 
-/* For the test split *classes becomes the number of classes of the training labels, if there are
- * any: the test labels need not have all of them. */
-static ssm2d_status find_classes(dataset *d, const char *folder, dataset_split split, int *classes,
-                                 ssm2d_error *error)
+/* Sets *label_count from the training split, if it exists: the test split may lack some labels. */
+static ssm2d_status count_training_labels(dataset *d, const char *folder, int *label_count,
+                                          ssm2d_error *error)
 {
     char path[PATH_MAX];
     uint8_t *labels;
     size_t count;
-    if (split == DATASET_TRAIN || !find_file(folder, DATASET_TRAIN, LABELS, path, sizeof path))
-        return SSM2D_OK;
-    ssm2d_status status = read_file(d->context, path, 1, &count, &labels, error);
+    if (!find_file(folder, DATASET_TRAIN, LABELS, path, sizeof path)) return SSM2D_OK;
+    const ssm2d_status status = read_file(d->context, path, 1, &count, &labels, error);
     if (status) return status;
-    *classes = count_classes(labels, count);
+    *label_count = count_labels(labels, count);
     mem_free(d->context, labels);
     return SSM2D_OK;
 }
@@ -192,7 +187,7 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
     samples *s;
     ssm2d_status status = samples_create(d, &s, error);
     if (status) return status;
-    /* a file that is not there is reported when it is read */
+    /* a missing file is reported by read_file */
     find_file(folder, split, IMAGES, images, sizeof images);
     find_file(folder, split, LABELS, labels, sizeof labels);
     status = read_file(d->context, images, 3, sizes, &s->blocks[0], error);
@@ -201,16 +196,18 @@ ssm2d_status idx_open(dataset *d, const char *folder, dataset_split split, ssm2d
     if (count != sizes[0])
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has %zu labels, but there are %zu images",
                     text_path(labels), count, sizes[0]);
-    *s =
-        (samples){{s->blocks[0], s->blocks[1]}, s->blocks[0], s->blocks[1], sizes[1] * sizes[2], 1};
+    s->pixels = s->blocks[0];
+    s->labels = s->blocks[1];
+    s->pixels_stride = sizes[1] * sizes[2];
+    s->label_stride = 1;
     d->info = (dataset_info){.count = count,
                              .channels = 1,
                              .rows = sizes[1],
                              .cols = sizes[2],
                              .norm = {{.5f, .5f, .5f}, {.5f, .5f, .5f}}};
-    int classes = count_classes(s->label, count);
-    status = find_classes(d, folder, split, &classes, error);
-    if (!status) status = dataset_name_labels(d, classes, NULL, error);
+    int label_count = count_labels(s->labels, count);
+    if (split != DATASET_TRAIN) status = count_training_labels(d, folder, &label_count, error);
+    if (!status) status = dataset_name_labels(d, label_count, NULL, error);
     if (!status) status = samples_check(d, labels, error);
     return status;
 }

@@ -1,5 +1,5 @@
-/* keyed_rng - random numbers as a function of where they are used: (seed, purpose, epoch, index).
- * Neither the number of threads, nor the order of work, nor a resumed run changes them. */
+/* keyed_rng - random numbers that depend only on (seed, purpose, epoch, index), and not on the
+ * number of threads, the order of execution, or whether a run was resumed. */
 #ifndef SSM2D_DATA_KEYED_RNG_H
 #define SSM2D_DATA_KEYED_RNG_H
 
@@ -7,14 +7,14 @@
 
 #include <stddef.h>
 
-/* What the numbers are for. The values are fixed, so that a new purpose leaves the numbers of the
- * others as they are; those of the augmentations are in augmentations.def. */
+/* What the random numbers are used for. The values are fixed, so that a new purpose does not change
+ * the random numbers of the others; augmentations.def has those of the augmentations. */
 typedef enum rng_purpose {
     RNG_ORDER = 1,
-    RNG_SPLIT = 101, /* numbers from 100 on are not for augmentations */
+    RNG_SPLIT = 101, /* augmentations use values below 100 */
     RNG_REPLACEMENT = 102,
     RNG_TARGET = 103,
-#define AUGMENTATION(name, PURPOSE, number) RNG_##PURPOSE = number,
+#define AUGMENTATION(name, PURPOSE, value) RNG_##PURPOSE = value,
 #include "data/augmentations.def"
 #undef AUGMENTATION
 } rng_purpose;
@@ -28,13 +28,16 @@ static inline rng keyed_rng(uint64_t seed, rng_purpose purpose, uint64_t epoch, 
     return rng_seed(rng_next(&r));
 }
 
-/* A whole number from 0 to n - 1. */
+/* A uniform integer from 0 to n - 1. */
 static inline uint64_t rng_below(rng *r, uint64_t n)
 {
     return (uint64_t)(((unsigned __int128)rng_next(r) * n) >> 64);
 }
 
-/* Puts a list into a random order: the shuffle of Fisher and Yates. */
+/* Returns value or -value, with equal probability. */
+static inline double rng_sign(rng *r, double value) { return rng_below(r, 2) ? -value : value; }
+
+/* Shuffles a list (Fisher-Yates). */
 static inline void rng_shuffle(rng *r, uint32_t *list, size_t count)
 {
     for (size_t i = count; i > 1; i--) {

@@ -15,9 +15,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-ssm2d_status listing_create(dataset *d, const char *root, listing **out, ssm2d_error *error)
+enum { MAX_LABELS = 1 << 20 };
+
+ssm2d_status listing_create(dataset *d, size_t size, const char *root, ssm2d_error *error)
 {
-    listing *l = *out = d->state = mem_alloc(d->context, sizeof *l);
+    listing *l = d->state = mem_alloc(d->context, size);
     if (l) {
         l->context = d->context;
         l->root = mem_alloc(d->context, strlen(root) + 1);
@@ -31,8 +33,8 @@ void listing_free(listing *l)
 {
     mem_free(l->context, l->root);
     mem_free(l->context, l->first_ignored);
-    mem_free(l->context, l->text.items);
-    mem_free(l->context, l->entries.items);
+    mem_free(l->context, l->text);
+    mem_free(l->context, l->entries);
 }
 
 void listing_close(dataset *d)
@@ -44,41 +46,26 @@ void listing_close(dataset *d)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-ssm2d_status listing_grow(const ssm2d_context *context, growing *g, size_t more, size_t item,
-                          ssm2d_error *error)
-{
-    if (g->count + more <= g->capacity) return SSM2D_OK;
-    size_t capacity = 2 * (g->count + more);
-    void *items = mem_alloc(context, capacity * item);
-    if (!items) return fail_memory(error, "data: list of %zu bytes", capacity * item);
-    if (g->count) memcpy(items, g->items, g->count * item);
-    mem_free(context, g->items);
-    g->items = items;
-    g->capacity = capacity;
-    return SSM2D_OK;
-}
-
 ssm2d_status listing_append(listing *l, const char *name, int label, ssm2d_error *error)
 {
-    size_t length = strlen(name) + 1;
-    ssm2d_status status = listing_grow(l->context, &l->text, length, 1, error);
-    if (!status) status = listing_grow(l->context, &l->entries, 1, sizeof(listing_entry), error);
-    if (status) return status;
-    memcpy((char *)l->text.items + l->text.count, name, length);
-    ((listing_entry *)l->entries.items)[l->entries.count++] = (listing_entry){l->text.count, label};
-    l->text.count += length;
+    const size_t length = strlen(name) + 1;
+    char *text = mem_grow(l->context, l->text, 1, l->text_size, length, &l->text_capacity);
+    if (text) l->text = text;
+    listing_entry *entries =
+        mem_grow(l->context, l->entries, sizeof *entries, l->count, 1, &l->capacity);
+    if (entries) l->entries = entries;
+    if (!text || !entries) return fail_memory(error, "data: list of %zu files", l->count + 1);
+    memcpy(text + l->text_size, name, length);
+    entries[l->count++] = (listing_entry){l->text_size, label};
+    l->text_size += length;
     return SSM2D_OK;
 }
 
-const char *listing_name(const listing *l, size_t i)
-{
-    return (const char *)l->text.items + ((const listing_entry *)l->entries.items)[i].name;
-}
+const char *listing_name(const listing *l, size_t i) { return l->text + l->entries[i].name; }
 
 int listing_label(const dataset *d, size_t i)
 {
-    const listing *l = d->state;
-    return ((const listing_entry *)l->entries.items)[i].label;
+    return ((const listing *)d->state)->entries[i].label;
 }
 
 static int compare(const void *a, const void *b, void *text)
@@ -89,9 +76,8 @@ static int compare(const void *a, const void *b, void *text)
 
 void listing_sort(listing *l, size_t first)
 {
-    if (l->entries.count > first)
-        qsort_r((listing_entry *)l->entries.items + first, l->entries.count - first,
-                sizeof(listing_entry), compare, l->text.items);
+    if (l->count > first)
+        qsort_r(l->entries + first, l->count - first, sizeof *l->entries, compare, l->text);
 }
 
 /* ---- folders --------------------------------------------------------------------------------- */
@@ -104,8 +90,8 @@ int is_folder(const char *path)
 
 typedef enum found_kind { FOUND_FOLDER, FOUND_IMAGE, FOUND_OTHER } found_kind;
 
-/* A link is what it leads to; one that leads nowhere counts as an image by its name, so that
- * reading it says what is wrong. */
+/* Follows links. A dangling link counts as an image by its name, so that reading it reports the
+ * error. */
 static found_kind kind_of(const char *path, const struct dirent *found)
 {
     struct stat info;
@@ -130,27 +116,19 @@ ssm2d_status listing_ignore(listing *l, const char *path, ssm2d_error *error)
 ssm2d_status listing_read(listing *l, const char *path, int label, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
-    size_t first = l->entries.count;
+    const size_t first = l->count;
     DIR *dir = opendir(path);
-    if (!dir)
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(path),
-                    strerror(errno));
+    if (!dir) return fail_errno(error, path, "cannot be opened");
     while (!status) {
         char below[PATH_MAX];
         errno = 0;
         struct dirent *found = readdir(dir);
         if (!found) {
-            if (errno)
-                status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(path),
-                              strerror(errno));
+            if (errno) status = fail_errno(error, path, "cannot be read");
             break;
         }
         if (found->d_name[0] == '.') continue;
-        if (!dataset_path(below, sizeof below, path, found->d_name)) {
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long",
-                          text_path(path));
-            break;
-        }
+        if ((status = dataset_path(below, sizeof below, path, found->d_name, error))) break;
         if (kind_of(below, found) == (label == LISTING_FOLDERS ? FOUND_FOLDER : FOUND_IMAGE))
             status = listing_append(l, found->d_name, label, error);
         else
@@ -161,14 +139,33 @@ ssm2d_status listing_read(listing *l, const char *path, int label, ssm2d_error *
     return status;
 }
 
-/* ---- the data set ---------------------------------------------------------------------------- */
+/* ---- data sets ------------------------------------------------------------------------------- */
+
+ssm2d_status listing_name_labels(dataset *d, const char *folder, ssm2d_error *error)
+{
+    listing folders = {.context = d->context};
+    const char **names = NULL;
+    ssm2d_status status = listing_read(&folders, folder, LISTING_FOLDERS, error);
+    const size_t count = folders.count;
+    if (!status && (!count || count > MAX_LABELS))
+        status = fail(error, SSM2D_ERROR_ARGUMENT,
+                      "%s: contains %s folders: expected a folder with images for each class",
+                      text_path(folder), count ? "too many" : "no");
+    if (!status && !(names = mem_alloc(d->context, count * sizeof *names)))
+        status = fail_memory(error, "%s: %zu labels", text_path(folder), count);
+    for (size_t i = 0; !status && i < count; i++) names[i] = listing_name(&folders, i);
+    if (!status) status = dataset_name_labels(d, (int)count, names, error);
+    mem_free(d->context, names);
+    listing_free(&folders);
+    return status;
+}
 
 /* The hash of all labels and names. */
 static uint64_t names_hash(const listing *l)
 {
     uint64_t hash = HASH_START;
-    for (size_t i = 0; i < l->entries.count; i++) {
-        hash_add(&hash, &((const listing_entry *)l->entries.items)[i].label, sizeof(int));
+    for (size_t i = 0; i < l->count; i++) {
+        hash_add(&hash, &l->entries[i].label, sizeof(int));
         hash_add(&hash, listing_name(l, i), strlen(listing_name(l, i)) + 1);
     }
     return hash;
@@ -177,7 +174,7 @@ static uint64_t names_hash(const listing *l)
 void listing_describe(dataset *d)
 {
     const listing *l = d->state;
-    d->info.count = l->entries.count;
+    d->info.count = l->count;
     d->info.names = names_hash(l);
     d->info.ignored = l->ignored;
     d->info.first_ignored = l->first_ignored;
@@ -190,7 +187,7 @@ ssm2d_status listing_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixe
 {
     char path[PATH_MAX];
     if (!d->impl->path(d, i, path, sizeof path))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long to be opened",
-                    text_path(path));
-    return picture_read_regular(d->context, path, d->max_pixels, to, pixels, error);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the path is too long", text_path(path));
+    const image_read_options options = {.max_pixels = d->max_pixels, .regular = 1};
+    return picture_read(d->context, path, &options, to, pixels, error);
 }

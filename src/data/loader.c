@@ -5,7 +5,6 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "data/keyed_rng.h"
-#include "data/skipped.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -13,17 +12,17 @@
 #include <string.h>
 
 enum { MAX_AHEAD = 64 };
-enum { MAX_REPLACEMENTS = 100 }; /* draws for one image; more are a data set of bad images */
+enum { MAX_REPLACEMENTS = 100 }; /* attempts to replace an unreadable image */
 
 typedef struct slot {
     float *images, *targets;
     epoch_sample *samples; /* [batch] */
-    uint8_t *left_out;     /* [batch], images of an evaluation that cannot be read */
-    uint32_t *wanted;      /* [batch], places of the images that are made */
+    uint8_t *left_out;     /* [batch]: unreadable images of an evaluation */
+    uint32_t *wanted;      /* [batch]: positions of the images to prepare */
     size_t wanted_count;
     loader_batch batch;
-    size_t begun, done; /* images that were given to a worker, and that are complete */
-    size_t bad;         /* the first image that could not be read */
+    size_t started, done; /* images that workers have started, and finished */
+    size_t bad;           /* position of the first image that could not be read */
     ssm2d_status status;
     ssm2d_error error;
     int ready;
@@ -36,9 +35,9 @@ typedef struct worker {
     int started;
 } worker;
 
-/* A ring of slots: the workers fill them image by image, each taking the next image that nobody
- * has; the caller takes them in their order, and gives a slot back by taking the next. Batches are
- * counted from the last seek on; batch t is in slot t % slot_count. */
+/* A ring of slots. Each worker takes the next image that has not been started; the caller takes
+ * complete slots in order, and returns a slot by taking the next. Batches are counted from the last
+ * seek; batch t is in slot t % slot_count. */
 struct loader {
     const ssm2d_context *context;
     const dataset *data;
@@ -48,38 +47,39 @@ struct loader {
     size_t slot_count;
     worker workers[MAX_WORKERS];
 
-    skipped skipped; /* of images that could not be read; it has a lock of its own */
-
-    /* One worker at a time mixes a batch, as the space for that is for one. */
+    /* One worker at a time mixes a batch, because there is one scratch buffer. */
     pthread_mutex_t mixing;
     augment *batch_augment;
 
     pthread_mutex_t lock;
     pthread_cond_t batch_ready, work, idle;
-    atomic_int abandon; /* what the workers are making is no longer wanted */
-    /* The rest is read and written under the lock. */
+    atomic_int abandon; /* images in preparation are no longer needed */
+    /* The lock protects everything below. */
     epoch_order order;
-    uint64_t opened, taken, given_back; /* numbers of batches */
-    uint32_t *partners;                 /* [batch], scratch of list_wanted */
-    uint64_t epoch;                     /* of the batch that is opened next */
-    size_t number;                      /* of that batch in its epoch */
-    int busy;                           /* workers that are making something */
-    int seeking;                        /* workers are to wait */
-    int failed;                         /* an image could not be read: nothing is begun any more */
-    int stop;                           /* the threads are to end */
+    uint64_t opened, taken, returned; /* counts of batches */
+    uint32_t *partners;               /* [batch], scratch of list_wanted */
+    uint64_t epoch;                   /* of the batch that is opened next */
+    size_t index;                     /* of that batch in its epoch */
+    int busy;                         /* workers that are preparing an image or a batch */
+    int seeking;                      /* workers must wait */
+    int failed;                       /* an image could not be read: no more images are started */
+    int stop;                         /* workers must end */
     double waited;
+    uint8_t *is_bad;             /* [images of the data set]: could not be read */
+    size_t bad_count, first_bad; /* first_bad: index in the data set */
+    ssm2d_error first_error;     /* of first_bad */
 };
 
-/* ---- the workers ----------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
-/* The images of a batch of training that are this loader's. */
+/* This loader's part of a training batch. */
 static augment_range own_range(const loader *l)
 {
     const size_t count = l->options.batch / l->options.shares;
     return (augment_range){l->options.share * count, count};
 }
 
-/* Lists the images that are made: all, or this loader's share and what is mixed into it. */
+/* Lists the images to prepare: all, or this loader's share and the images mixed into it. */
 static void list_wanted(loader *l, slot *s)
 {
     const loader_options *o = &l->options;
@@ -90,8 +90,8 @@ static void list_wanted(loader *l, slot *s)
     }
     const augment_range own = own_range(l);
     const augment_needs needs =
-        augment_partners(l->batch_augment, s->batch.epoch, s->batch.number, o->batch, l->partners);
-    /* left_out is not used in training otherwise: here it marks what is listed */
+        augment_partners(l->batch_augment, s->batch.epoch, s->batch.index, o->batch, l->partners);
+    /* left_out, which is otherwise unused in training, marks the wanted images */
     memset(s->left_out, needs == AUGMENT_NEEDS_ALL, o->batch);
     for (size_t i = own.first; i < own.first + own.count; i++) {
         s->left_out[i] = 1;
@@ -104,60 +104,72 @@ static void list_wanted(loader *l, slot *s)
 
 static size_t first_batch(const loader *l) { return l->options.train ? 0 : l->options.share; }
 
-/* Begins the next batch: lists its images. */
+/* Starts the next batch: lists its images. */
 static void open_batch(loader *l, slot *s)
 {
     const loader_options *o = &l->options;
-    const size_t first = l->number * o->batch;
+    const size_t first = l->index * o->batch;
     s->batch = (loader_batch){.images = s->images,
                               .targets = s->targets,
                               .samples = s->samples,
                               .count = min_size(l->length - first, o->batch),
                               .epoch = l->epoch,
-                              .number = l->number};
+                              .index = l->index};
     for (size_t i = 0; i < s->batch.count; i++)
         s->samples[i] = o->train ? epoch_order_at(&l->order, l->epoch, first + i)
                                  : (epoch_sample){(uint32_t)(first + i), 0};
     list_wanted(l, s);
-    s->begun = s->done = 0;
+    s->started = s->done = 0;
     s->bad = SIZE_MAX;
     s->status = SSM2D_OK;
     s->ready = 0;
     l->opened++;
-    l->number += l->options.train ? 1 : l->options.shares;
-    if (l->number >= l->batches) {
-        l->number = first_batch(l);
+    l->index += l->options.train ? 1 : l->options.shares;
+    if (l->index >= l->batches) {
+        l->index = first_batch(l);
         l->epoch++;
     }
 }
 
-/* The slot that has an image nobody makes yet; NULL: there is none to be made now. */
+/* Returns a slot with an image that has not been started, or NULL. */
 static slot *find_work(loader *l)
 {
     if (l->seeking || l->failed || first_batch(l) >= l->batches) return NULL;
     slot *last = l->opened ? &l->slots[(l->opened - 1) % l->slot_count] : NULL;
-    if (last && last->begun < last->wanted_count) return last;
-    if (l->opened - l->given_back == l->slot_count) return NULL;
+    if (last && last->started < last->wanted_count) return last;
+    if (l->opened - l->returned == l->slot_count) return NULL;
     slot *next = &l->slots[l->opened % l->slot_count];
     open_batch(l, next);
     return next;
 }
 
-/* Reads the sample's image. In training, with skip_bad, one that cannot be read is replaced by one
- * that is drawn by the place in the epoch, which becomes the sample; in evaluation it is left
- * out. */
+static void note_bad(loader *l, size_t image, const ssm2d_error *why)
+{
+    pthread_mutex_lock(&l->lock);
+    if (!l->bad_count || image < l->first_bad) {
+        l->first_bad = image;
+        l->first_error = *why;
+    }
+    l->bad_count += !l->is_bad[image];
+    l->is_bad[image] = 1;
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* Reads the sample's image. With skip_bad, an unreadable image is left out in evaluation, and in
+ * training replaced by one drawn at random, depending only on the position in the epoch; it becomes
+ * the sample. */
 static ssm2d_status fetch(loader *l, augment *a, slot *s, size_t i, ssm2d_error *error)
 {
     const loader_options *o = &l->options;
-    const uint64_t place = s->batch.number * o->batch + i;
-    rng r = keyed_rng(o->seed, RNG_REPLACEMENT, s->batch.epoch, place);
+    const uint64_t position = s->batch.index * o->batch + i;
+    rng r = keyed_rng(o->seed, RNG_REPLACEMENT, s->batch.epoch, position);
     ssm2d_status status = SSM2D_OK;
     for (int n = 0; n < MAX_REPLACEMENTS; n++) {
         const size_t image = s->samples[i].image;
         augment_begin(a, s->batch.epoch, ((uint64_t)s->samples[i].repeat << 32) + image);
         status = dataset_fetch(l->data, image, augment_resize(a), augment_pixels(a), error);
         if (!status || !o->skip_bad || status == SSM2D_ERROR_MEMORY) return status;
-        skipped_note(&l->skipped, image, error);
+        note_bad(l, image, error);
         s->left_out[i] = !o->train;
         if (!o->train) return SSM2D_OK;
         s->samples[i].image = (uint32_t)rng_below(&r, l->order.count);
@@ -165,20 +177,20 @@ static ssm2d_status fetch(loader *l, augment *a, slot *s, size_t i, ssm2d_error 
     return status;
 }
 
-/* The target of image i of a batch, whose pixels are there. */
+/* Makes the target of image i of a batch, after its pixels. */
 static ssm2d_status make_target(const loader *l, augment *a, const slot *s, size_t i,
                                 ssm2d_error *error)
 {
     const loader_options *o = &l->options;
     const target_format *format = &o->targets;
-    const size_t size = o->rows * o->cols * (size_t)o->channels, number = s->samples[i].image;
+    const size_t size = o->rows * o->cols * (size_t)o->channels, index = s->samples[i].image;
     float *target = s->targets + i * format->elements;
     ssm2d_status status = SSM2D_OK;
     memset(target, 0, format->elements * sizeof *target);
-    if (format->source == TARGET_FROM_LABELS) dataset_target(l->data, number, target);
+    if (format->source == TARGET_FROM_LABELS) dataset_target(l->data, index, target);
     if (format->source == TARGET_FROM_MAP) {
         status =
-            dataset_fetch_map(l->data, number, augment_map_resize(a), augment_map_pixels(a), error);
+            dataset_fetch_map(l->data, index, augment_map_resize(a), augment_map_pixels(a), error);
         if (!status) augment_map_end(a, target);
     }
     if (status || !format->make) return status;
@@ -187,7 +199,7 @@ static ssm2d_status make_target(const loader *l, augment *a, const slot *s, size
                           .channels = o->channels,
                           .pixels = s->images + i * size,
                           .random = keyed_rng(o->seed, RNG_TARGET, s->batch.epoch,
-                                              ((uint64_t)s->samples[i].repeat << 32) + number)};
+                                              ((uint64_t)s->samples[i].repeat << 32) + index)};
     format->make(format, &image, target);
     return SSM2D_OK;
 }
@@ -203,7 +215,7 @@ static ssm2d_status make_image(loader *l, augment *a, slot *s, size_t i, ssm2d_e
     return make_target(l, a, s, i, error);
 }
 
-/* Moves images together where some are left out; returns how many there are. */
+/* Closes the gaps of images that are left out; returns the number of images. */
 static size_t close_gaps(const loader *l, slot *s)
 {
     const size_t elements = l->options.targets.elements;
@@ -225,12 +237,12 @@ static void mix_batch(loader *l, slot *s, size_t count)
 {
     pthread_mutex_lock(&l->mixing);
     const augment_range own = l->options.shares == 1 ? (augment_range){0, count} : own_range(l);
-    augment_batch(l->batch_augment, s->batch.epoch, s->batch.number, count, own, s->images,
+    augment_batch(l->batch_augment, s->batch.epoch, s->batch.index, count, own, s->images,
                   s->targets);
     pthread_mutex_unlock(&l->mixing);
 }
 
-/* Of several images that cannot be read the first is reported, whoever came first. */
+/* Of several failures keeps that of the first image in the batch, whatever the threads' order. */
 static void note_failure(loader *l, slot *s, size_t i, ssm2d_status status, const ssm2d_error *why)
 {
     l->failed = 1;
@@ -240,11 +252,11 @@ static void note_failure(loader *l, slot *s, size_t i, ssm2d_status status, cons
     s->error = *why;
 }
 
-/* Makes an image of the slot, and what is done with the batch when it was the last. Called and
- * returns with the lock held. */
+/* Prepares an image of the slot, and completes the batch after its last image. The caller holds the
+ * lock, which is released meanwhile. */
 static void make_one(loader *l, worker *w, slot *s)
 {
-    const size_t i = s->wanted[s->begun++];
+    const size_t i = s->wanted[s->started++];
     ssm2d_error why;
     l->busy++;
     pthread_mutex_unlock(&l->lock);
@@ -252,8 +264,8 @@ static void make_one(loader *l, worker *w, slot *s)
     const ssm2d_status status = wanted ? make_image(l, w->augment, s, i, &why) : SSM2D_OK;
     pthread_mutex_lock(&l->lock);
     if (status) note_failure(l, s, i, status, &why);
-    /* after a failure nothing is begun any more: the batch is over when all that was is done */
-    const int last = ++s->done == (s->status ? s->begun : s->wanted_count);
+    /* after a failure the batch is complete once every started image has finished */
+    const int last = ++s->done == (s->status ? s->started : s->wanted_count);
     if (last && !s->status && !atomic_load(&l->abandon)) {
         pthread_mutex_unlock(&l->lock);
         const size_t count = close_gaps(l, s);
@@ -284,7 +296,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- the caller ------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 loader_options loader_options_default(const dataset *d)
 {
@@ -309,7 +321,7 @@ static ssm2d_status check(const loader_options *o, size_t count, size_t length, 
         return fail(error, SSM2D_ERROR_ARGUMENT, "batch=%zu: use 1 or more", o->batch);
     if (count > UINT32_MAX)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "the data set has %zu images: at most %u are used", count, UINT32_MAX);
+                    "the data set has %zu images: at most %u are supported", count, UINT32_MAX);
     if (o->workers < 1 || o->workers > MAX_WORKERS)
         return fail(error, SSM2D_ERROR_ARGUMENT, "workers=%d: use 1 to %d", o->workers,
                     MAX_WORKERS);
@@ -332,7 +344,7 @@ static ssm2d_status check(const loader_options *o, size_t count, size_t length, 
     return SSM2D_OK;
 }
 
-/* Refuses a format of targets that the data, or their size, do not have. */
+/* Refuses a target format that does not fit the data or the image size. */
 static ssm2d_status check_targets(const loader_options *o, const dataset_info *info,
                                   ssm2d_error *error)
 {
@@ -342,7 +354,7 @@ static ssm2d_status check_targets(const loader_options *o, const dataset_info *i
         return fail(error, SSM2D_ERROR_ARGUMENT, "targets of %zu elements: the data have %d labels",
                     f->elements, info->label_count);
     if (f->source == TARGET_FROM_MAP && !info->maps)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "the data have no labels for pixels");
+        return fail(error, SSM2D_ERROR_ARGUMENT, "the data set has no maps of labels");
     if ((f->source == TARGET_FROM_MAP && f->elements < area)
         || (f->mixing == TARGET_MAP && (!area || f->elements % area)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
@@ -363,7 +375,8 @@ static ssm2d_status alloc_buffers(loader *l, ssm2d_error *error)
         o->train ? mem_alloc(l->context, l->order.count * sizeof *l->order.permutation) : NULL;
     l->order.permutation = order;
     l->partners = mem_alloc(l->context, o->batch * sizeof *l->partners);
-    good = good && l->slots && l->partners && (order || !o->train);
+    l->is_bad = mem_alloc(l->context, dataset_about(l->data)->count);
+    good = good && l->slots && l->partners && l->is_bad && (order || !o->train);
     for (size_t i = 0; good && i < l->slot_count; i++) {
         slot *s = &l->slots[i];
         s->images = mem_alloc(l->context, image_bytes);
@@ -378,7 +391,7 @@ static ssm2d_status alloc_buffers(loader *l, ssm2d_error *error)
                        o->batch, o->rows, o->cols, o->channels);
 }
 
-/* Each worker has an augment of its own for images, and there is one for batches. */
+/* Each worker has its own augment for images; batches share one. */
 static ssm2d_status make_augments(loader *l, ssm2d_error *error)
 {
     const loader_options *o = &l->options;
@@ -399,7 +412,7 @@ static ssm2d_status make_augments(loader *l, ssm2d_error *error)
     return status ? status : augment_create(l->context, &setup, &l->batch_augment, error);
 }
 
-/* The threads block all signals, so that these are delivered to the threads of the program. */
+/* The threads block all signals, so that the program's own threads receive them. */
 static ssm2d_status start(loader *l, ssm2d_error *error)
 {
     sigset_t all, before;
@@ -414,7 +427,7 @@ static ssm2d_status start(loader *l, ssm2d_error *error)
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (bad)
-        return fail(error, SSM2D_ERROR_SYSTEM, "the loader's threads cannot be started: %s",
+        return fail(error, SSM2D_ERROR_SYSTEM, "cannot start the loader's threads: %s",
                     strerror(bad));
     return SSM2D_OK;
 }
@@ -439,7 +452,7 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     l->data = d;
     l->options = *o;
     l->options.shares = max_size(o->shares, 1);
-    l->number = first_batch(l);
+    l->index = first_batch(l);
     l->order = order;
     l->length = length;
     if (!o->train) l->options.targets.smoothing = 0;
@@ -450,8 +463,7 @@ ssm2d_status loader_create(const ssm2d_context *context, const dataset *d,
     pthread_cond_init(&l->batch_ready, NULL);
     pthread_cond_init(&l->work, NULL);
     pthread_cond_init(&l->idle, NULL);
-    status = skipped_create(context, info->count, &l->skipped) ? make_augments(l, error)
-                                                               : fail_memory(error, "loader");
+    status = make_augments(l, error);
     if (!status) status = alloc_buffers(l, error);
     if (!status) status = start(l, error);
     if (status) {
@@ -488,23 +500,32 @@ void loader_destroy(loader *l)
     mem_free(l->context, l->slots);
     mem_free(l->context, l->partners);
     mem_free(l->context, l->order.permutation);
-    skipped_destroy(l->context, &l->skipped);
+    mem_free(l->context, l->is_bad);
     augment_destroy(l->batch_augment);
     mem_free(l->context, l);
 }
 
+/* ---- use ------------------------------------------------------------------------------------- */
+
 size_t loader_batches(const loader *l) { return l->batches; }
 double loader_waited(const loader *l) { return l->waited; }
 
-size_t loader_skipped(loader *l, ssm2d_error *first) { return skipped_count(&l->skipped, first); }
+size_t loader_skipped(loader *l, ssm2d_error *first)
+{
+    pthread_mutex_lock(&l->lock);
+    const size_t count = l->bad_count;
+    *first = l->first_error;
+    pthread_mutex_unlock(&l->lock);
+    return count;
+}
 
 const uint8_t *loader_bad_images(const loader *l, size_t *images)
 {
     *images = dataset_about(l->data)->count;
-    return l->skipped.is_bad;
+    return l->is_bad;
 }
 
-/* Whether the batch to be taken next is complete. */
+/* Whether the batch that the caller takes next is complete. */
 static int is_ready(const loader *l)
 {
     return l->opened > l->taken && l->slots[l->taken % l->slot_count].ready;
@@ -513,8 +534,8 @@ static int is_ready(const loader *l)
 ssm2d_status loader_next(loader *l, loader_batch *batch, ssm2d_error *error)
 {
     pthread_mutex_lock(&l->lock);
-    if (l->given_back != l->taken) { /* the batch before this one is done with */
-        l->given_back = l->taken;
+    if (l->returned != l->taken) { /* the caller no longer needs the previous batch */
+        l->returned = l->taken;
         pthread_cond_broadcast(&l->work);
     }
     if (!is_ready(l)) {
@@ -534,21 +555,21 @@ ssm2d_status loader_next(loader *l, loader_batch *batch, ssm2d_error *error)
     return status;
 }
 
-ssm2d_status loader_seek(loader *l, uint64_t epoch, size_t number, ssm2d_error *error)
+ssm2d_status loader_seek(loader *l, uint64_t epoch, size_t index, ssm2d_error *error)
 {
-    if (number > l->batches)
+    if (index > l->batches)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "batch number %zu of an epoch that has %zu: the data or the batch size changed",
-                    number, l->batches);
+                    "batch %zu of an epoch of %zu batches: the data or the batch size changed",
+                    index, l->batches);
     pthread_mutex_lock(&l->lock);
     l->seeking = 1;
     atomic_store(&l->abandon, 1);
-    while (l->busy) pthread_cond_wait(&l->idle, &l->lock); /* they write into the slots */
+    while (l->busy) pthread_cond_wait(&l->idle, &l->lock); /* workers write to the slots */
     atomic_store(&l->abandon, 0);
     l->seeking = 0;
-    l->opened = l->taken = l->given_back = 0;
-    l->epoch = number == l->batches ? epoch + 1 : epoch;
-    l->number = number == l->batches ? first_batch(l) : first_batch(l) + number;
+    l->opened = l->taken = l->returned = 0;
+    l->epoch = index == l->batches ? epoch + 1 : epoch;
+    l->index = index == l->batches ? first_batch(l) : first_batch(l) + index;
     l->failed = 0;
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);

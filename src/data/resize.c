@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Memory that only grows. */
+/* Memory that grows, but never shrinks. */
 typedef struct block {
     void *memory;
     size_t size;
@@ -24,7 +24,7 @@ struct resize {
     resize_axis across, down;
     block across_block, down_block, row_buffer, converted, ring;
     uint8_t *out;
-    size_t taken, given; /* rows of the source, rows of the output */
+    size_t rows_read, rows_done; /* of the source, and of the output */
 };
 
 static int block_reserve(const ssm2d_context *context, block *b, size_t size)
@@ -68,7 +68,7 @@ void resize_choose_with(resize *r, resize_chooser *choose, void *user)
     r->user = user;
 }
 
-/* Says whether there was memory. */
+/* Returns 0 if out of memory. */
 static int plan_axis(const ssm2d_context *context, resize_axis *a, block *b, resize_filter filter,
                      size_t from, size_t to, size_t window, size_t outputs)
 {
@@ -82,7 +82,7 @@ static int plan_axis(const ssm2d_context *context, resize_axis *a, block *b, res
 static int keeps_rows(const resize *r) { return r->region.rows == r->region.resized_rows; }
 static int keeps_cols(const resize *r) { return r->region.cols == r->region.resized_cols; }
 
-/* Memory and weights for the region. */
+/* Allocates buffers and computes weights for the region. Returns 0 if out of memory. */
 static int prepare(resize *r, size_t cols, int channels)
 {
     const resize_region *g = &r->region;
@@ -101,13 +101,13 @@ static int prepare(resize *r, size_t cols, int channels)
            && block_reserve(r->context, &r->ring, r->down.taps * line);
 }
 
-/* Whether there are `count` pixels, at least one, from `first` on in `size`. */
+/* Whether the range of `count` pixels from `first` is not empty and within `size`. */
 static int within(size_t first, size_t count, size_t size)
 {
     return count >= 1 && count <= size && first <= size - count;
 }
 
-static int region_is_good(const resize *r, size_t rows, size_t cols)
+static int region_fits(const resize *r, size_t rows, size_t cols)
 {
     const resize_region *g = &r->region;
     return within(g->top, g->rows, rows) && within(g->left, g->cols, cols)
@@ -116,7 +116,7 @@ static int region_is_good(const resize *r, size_t rows, size_t cols)
            && within(g->window_left, r->cols, g->resized_cols);
 }
 
-/* For a source of these sides. Asked twice it is the same. */
+/* Called twice for the same source, it returns the same region. */
 static resize_region choose_region(const resize *r, size_t rows, size_t cols)
 {
     resize_region g = {
@@ -133,7 +133,8 @@ int resize_reduction(const resize *r, size_t rows, size_t cols)
     return (int)by;
 }
 
-/* A range of pixels in an image that has `by` times fewer; at least one of `size`. */
+/* Converts a range of pixels to one of an image reduced by the factor `by`, with `size` pixels; the
+ * range keeps at least one pixel. */
 static void divide(size_t *first, size_t *count, size_t by, size_t size)
 {
     const size_t end = (*first + *count + by / 2) / by, last = end < size ? end : size;
@@ -153,18 +154,18 @@ ssm2d_status resize_start_reduced(resize *r, const char *name, size_t rows, size
 {
     if (rows < 1 || rows > MAX_IMAGE_SIDE || cols < 1 || cols > MAX_IMAGE_SIDE)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "%s: has %zu x %zu pixels: at most %d rows and columns are taken",
+                    "%s: has %zu x %zu pixels: at most %d rows and columns are supported",
                     text_path(name), rows, cols, MAX_IMAGE_SIDE);
     resize_region *g = &r->region;
     *g = choose_region(r, rows, cols);
-    if (reduction > 1 && region_is_good(r, rows, cols)) {
+    if (reduction > 1 && region_fits(r, rows, cols)) {
         const size_t by = (size_t)reduction;
         rows = (rows + by - 1) / by;
         cols = (cols + by - 1) / by;
         divide(&g->top, &g->rows, by, rows);
         divide(&g->left, &g->cols, by, cols);
     }
-    if (!region_is_good(r, rows, cols))
+    if (!region_fits(r, rows, cols))
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: the region %zu x %zu at (%zu, %zu), resized to %zu x %zu with a window at "
                     "(%zu, %zu), does not fit an image of %zu x %zu",
@@ -173,15 +174,15 @@ ssm2d_status resize_start_reduced(resize *r, const char *name, size_t rows, size
     if (!prepare(r, cols, channels)) return fail_memory(error, "resizing %s", text_path(name));
     r->in_channels = channels;
     r->out = out;
-    r->taken = r->given = 0;
+    r->rows_read = r->rows_done = 0;
     return SSM2D_OK;
 }
 
-int resize_is_complete(const resize *r) { return r->given == r->rows; }
+int resize_is_complete(const resize *r) { return r->rows_done == r->rows; }
 
 uint8_t *resize_row_buffer(resize *r) { return r->row_buffer.memory; }
 
-/* The columns of the region, in the channels of the output. */
+/* The region's columns of a row, converted to the channels of the output. */
 static const uint8_t *convert(resize *r, const uint8_t *row)
 {
     uint8_t *out = r->converted.memory;
@@ -191,30 +192,29 @@ static const uint8_t *convert(resize *r, const uint8_t *row)
         if (r->channels == 3)
             out[3 * i] = out[3 * i + 1] = out[3 * i + 2] = row[i];
         else
-            out[i] = (uint8_t)((row[3 * i] * 19595 + row[3 * i + 1] * 38470 + row[3 * i + 2] * 7471
-                                + 0x8000)
-                               >> 16);
+            out[i] = pixel_luma(row + 3 * i);
     return out;
 }
 
 void resize_row(resize *r, const uint8_t *row)
 {
     const resize_region *g = &r->region;
-    const size_t line = r->cols * (size_t)r->channels, y = r->taken++ - g->top; /* in the region */
+    const size_t line = r->cols * (size_t)r->channels,
+                 y = r->rows_read++ - g->top; /* in the region */
     const int keeps = keeps_rows(r);
-    /* rows that no output depends on; y wraps around for those above the region */
+    /* skip rows that no output depends on; for rows above the region y wraps around */
     const size_t first = keeps ? g->window_top : (size_t)r->down.first[0];
-    if (y >= g->rows || y < first || r->given == r->rows) return;
-    uint8_t *to =
-        keeps ? r->out + r->given++ * line : (uint8_t *)r->ring.memory + y % r->down.taps * line;
+    if (y >= g->rows || y < first || r->rows_done == r->rows) return;
+    uint8_t *to = keeps ? r->out + r->rows_done++ * line
+                        : (uint8_t *)r->ring.memory + y % r->down.taps * line;
     row = convert(r, row);
     if (keeps_cols(r))
         memcpy(to, row + g->window_left * (size_t)r->channels, line);
     else
         axis_across(&r->across, row, r->channels, to);
-    while (!keeps && r->given < r->rows
-           && (size_t)(r->down.first[r->given] + r->down.count[r->given]) <= y + 1) {
-        axis_down(&r->down, r->given, r->ring.memory, line, r->out + r->given * line);
-        r->given++;
+    while (!keeps && r->rows_done < r->rows
+           && (size_t)(r->down.first[r->rows_done] + r->down.count[r->rows_done]) <= y + 1) {
+        axis_down(&r->down, r->rows_done, r->ring.memory, line, r->out + r->rows_done * line);
+        r->rows_done++;
     }
 }

@@ -6,7 +6,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { BITS = 22, LOW_BITS = 12 }; /* of weights: with a pixel's 8 and the sign they fill 31 */
+enum { BITS = 22, LOW_BITS = 12 }; /* of weights: with a pixel's 8 bits and a sign, 31 bits */
 enum { BLOCK = 64 };
 
 /* ---- weights --------------------------------------------------------------------------------- */
@@ -27,14 +27,14 @@ static double one(double x)
     return 1;
 }
 
-/* The weights of each filter, and how far they reach. */
+/* The weight function of each filter, and its radius. */
 static const struct {
     double (*weight)(double x);
     double support;
 } filters[] = {
     [RESIZE_BILINEAR] = {triangle, 1}, [RESIZE_BICUBIC] = {cubic, 2}, [RESIZE_NEAREST] = {one, 0}};
 
-/* How wide the filter is, as a multiple of its support. */
+/* The factor by which the filter is widened when the image is reduced. */
 static double stretch_of(size_t from, size_t to)
 {
     const double scale = (double)from / (double)to;
@@ -59,7 +59,7 @@ int axis_is(const resize_axis *a, resize_filter filter, size_t from, size_t to, 
            && a->filter == filter;
 }
 
-/* Two numbers of 16 bits in one of 32. */
+/* Packs two 16-bit integers. */
 static int32_t pair_of(int32_t first, int32_t second)
 {
     return (int32_t)((uint32_t)(first & 0xffff) | (uint32_t)second << 16);
@@ -100,7 +100,7 @@ void axis_plan(resize_axis *a, resize_filter filter, size_t from, size_t to, siz
                size_t outputs, void *memory)
 {
     const size_t taps = taps_of(filter, from, to), pairs = (taps + 1) / 2;
-    int *numbers = memory;
+    int *ranges = memory;
     int32_t *weights = (int32_t *)memory + 2 * outputs;
     *a = (resize_axis){.filter = filter,
                        .from = from,
@@ -109,15 +109,15 @@ void axis_plan(resize_axis *a, resize_filter filter, size_t from, size_t to, siz
                        .outputs = outputs,
                        .taps = taps,
                        .pairs = pairs,
-                       .first = numbers,
-                       .count = numbers + outputs,
+                       .first = ranges,
+                       .count = ranges + outputs,
                        .weights = weights,
                        .high = weights + outputs * taps,
                        .low = weights + outputs * (taps + pairs)};
     for (size_t i = 0; i < outputs; i++) plan_output(a, i);
 }
 
-/* ---- sums, plain ----------------------------------------------------------------------------- */
+/* ---- sums in plain C ------------------------------------------------------------------------- */
 
 static uint8_t clip(int32_t sum)
 {
@@ -125,7 +125,7 @@ static uint8_t clip(int32_t sum)
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-/* Output i of one channel; inputs are `stride` bytes apart. */
+/* Output i of one channel; its inputs are `stride` bytes apart. */
 static uint8_t sum_one(const resize_axis *a, size_t i, const uint8_t *in, size_t stride)
 {
     const int32_t *weight = a->weights + i * a->taps;
@@ -142,7 +142,7 @@ void axis_across_plain(const resize_axis *a, const uint8_t *row, int channels, u
             out[i * n + c] = sum_one(a, i, row + (size_t)a->first[i] * n + c, n);
 }
 
-/* The input rows of output i one after another, as they follow each other in the ring. */
+/* Iterates over the input rows of an output row in the ring buffer. */
 typedef struct ring_walk {
     const uint8_t *ring;
     size_t at, size, line;
@@ -161,7 +161,7 @@ static const uint8_t *ring_next(ring_walk *w)
     return row;
 }
 
-/* Bytes from `first` on, in blocks whose sums stay in the cache. */
+/* Computes the bytes from `first` on, in blocks whose sums stay in the cache. */
 static void down_from(const resize_axis *a, size_t i, const uint8_t *ring, size_t line,
                       size_t first, uint8_t *out)
 {
@@ -184,11 +184,11 @@ void axis_down_plain(const resize_axis *a, size_t i, const uint8_t *ring, size_t
     down_from(a, i, ring, line, 0, out);
 }
 
-/* ---- sums of two products at once ------------------------------------------------------------ */
+/* ---- sums with SSE2: two products at once ---------------------------------------------------- */
 
 #ifdef __SSE2__
 
-/* The sums of both parts of the weights, rounded, as 16 bits in the lower half. */
+/* Combines the sums of both parts of the weights, rounded, as 16 bits in the lower half. */
 static __m128i join(__m128i high, __m128i low)
 {
     const __m128i half = _mm_set1_epi32(1 << (BITS - 1));
@@ -197,15 +197,14 @@ static __m128i join(__m128i high, __m128i low)
     return _mm_packs_epi32(value, value);
 }
 
-/* Pixels k and k + 1, of three channels each, are multiplied at once: 8 bytes are read, of which 6
- * count. */
+/* Multiplies pixels k and k + 1, of three channels each, at once: reads 8 bytes and uses 6. */
 static void across_rgb(const resize_axis *a, const uint8_t *row, uint8_t *out)
 {
     const __m128i zero = _mm_setzero_si128();
     for (size_t i = 0; i < a->outputs; i++, out += 3) {
         const size_t first = (size_t)a->first[i], pairs = ((size_t)a->count[i] + 1) / 2;
         const uint8_t *in = row + 3 * first;
-        if (first + 2 * pairs + 1 > a->from) { /* reading 8 bytes could leave the row */
+        if (first + 2 * pairs + 1 > a->from) { /* 8 bytes could exceed the row */
             for (size_t c = 0; c < 3; c++) out[c] = sum_one(a, i, in + c, 3);
             continue;
         }
@@ -232,7 +231,7 @@ void axis_across(const resize_axis *a, const uint8_t *row, int channels, uint8_t
         axis_across_plain(a, row, channels, out);
 }
 
-/* Eight bytes of two rows are multiplied at once. */
+/* Multiplies eight bytes of two rows at once. */
 void axis_down(const resize_axis *a, size_t i, const uint8_t *ring, size_t line, uint8_t *out)
 {
     const __m128i zero = _mm_setzero_si128();

@@ -30,7 +30,7 @@ ssm2d_status samples_fetch(const dataset *d, size_t i, resize *to, uint8_t *pixe
 int samples_label(const dataset *d, size_t i)
 {
     const samples *s = d->state;
-    return s->label[i * s->label_stride];
+    return s->labels[i * s->label_stride];
 }
 
 void samples_close(dataset *d)
@@ -47,7 +47,7 @@ ssm2d_status samples_check(const dataset *d, const char *path, ssm2d_error *erro
     for (size_t i = 0; i < d->info.count; i++)
         if (samples_label(d, i) >= d->info.label_count)
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: image %zu has label %d, but there are %d classes", text_path(path), i,
+                        "%s: image %zu has label %d, but there are %d labels", text_path(path), i,
                         samples_label(d, i), d->info.label_count);
     return SSM2D_OK;
 }

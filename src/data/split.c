@@ -18,7 +18,7 @@ const char *split_choice_name(split_choice choice)
 
 enum { REST, HELD_OUT, TRAINED };
 
-/* Sums over the labels so far, so that their shares are rounded up and down in turn. */
+/* Sums over the labels so far, so that rounding errors do not accumulate. */
 typedef struct running {
     double exact;
     size_t rounded;
@@ -28,9 +28,9 @@ typedef struct chooser {
     const dataset_info *info;
     const split_options *options;
     uint8_t *part;     /* [count], one of the above */
-    uint32_t *members; /* [count], the images label after label */
-    size_t *first;     /* [strata + 1], where a label begins among them */
-    int strata;
+    uint32_t *members; /* [count], the images sorted by label */
+    size_t *first;     /* [strata + 1], the first member of each label */
+    int strata;        /* labels, or 1 with binary labels */
     running held, trained;
 } chooser;
 
@@ -41,17 +41,17 @@ static void gather(const dataset *d, chooser *c)
     for (size_t i = 0; i < c->info->count; i++)
         c->first[(by_label ? dataset_label(d, i) : 0) + 1]++;
     for (int k = 0; k < c->strata; k++) c->first[k + 1] += c->first[k];
-    for (size_t i = c->info->count; i-- > 0;) { /* backwards: `first` ends where it belongs */
+    for (size_t i = c->info->count; i-- > 0;) { /* backwards, which keeps the images' order */
         const int k = by_label ? dataset_label(d, i) : 0;
         c->members[--c->first[k + 1]] = (uint32_t)i;
     }
-    /* first[k + 1] is now where label k begins */
+    /* now first[k + 1] is the first member of label k */
     memmove(c->first, c->first + 1, (size_t)c->strata * sizeof *c->first);
     c->first[c->strata] = c->info->count;
 }
 
 /* A fraction of count, rounded; at most count. */
-static size_t share(running *sum, double fraction, size_t count)
+static size_t share_of(running *sum, double fraction, size_t count)
 {
     sum->exact += fraction * (double)count;
     const size_t now = (size_t)llround(sum->exact) - sum->rounded;
@@ -67,15 +67,15 @@ static void choose_label(chooser *c, int k)
     if (!count) return;
     rng r = keyed_rng(o->seed, RNG_SPLIT, (uint64_t)k, 0);
     rng_shuffle(&r, members, count);
-    size_t held = share(&c->held, o->val_fraction, count);
-    if (held == count) held--; /* one image is left to train on */
-    size_t trained = share(&c->trained, o->train_fraction, count - held);
-    if (!trained) trained = 1; /* no label vanishes */
+    size_t held = share_of(&c->held, o->val_fraction, count);
+    if (held == count) held--; /* leave one image to train on */
+    size_t trained = share_of(&c->trained, o->train_fraction, count - held);
+    if (!trained) trained = 1; /* keep every label */
     for (size_t i = 0; i < held; i++) c->part[members[i]] = HELD_OUT;
     for (size_t i = held; i < held + trained; i++) c->part[members[i]] = TRAINED;
 }
 
-/* The images of a part, in their order. */
+/* Makes a data set of the images of a part, in order. */
 static ssm2d_status make_part(dataset *d, const chooser *c, int part, dataset **out,
                               ssm2d_error *error)
 {
@@ -83,22 +83,24 @@ static ssm2d_status make_part(dataset *d, const chooser *c, int part, dataset **
     for (size_t i = 0; i < c->info->count; i++)
         if (c->part[i] == part) c->members[count++] = (uint32_t)i;
     if (!count)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "val-fraction=%g of %zu images holds out none, as each class keeps an image to "
-                    "train on: use a larger fraction, or more images of a class",
-                    c->options->val_fraction, c->info->count);
+        return fail(
+            error, SSM2D_ERROR_ARGUMENT,
+            "val-fraction=%g of %zu images holds out none, because each label keeps an image "
+            "for training: use a larger fraction, or more images per label",
+            c->options->val_fraction, c->info->count);
     return dataset_subset(d, c->members, count, out, error);
 }
 
-/* Divides the training images; either part may not be wanted (NULL). */
+/* Divides the training images; train or held may be NULL. */
 static ssm2d_status divide(dataset *d, const split_options *o, dataset **train, dataset **held,
                            ssm2d_error *error)
 {
     const dataset_info *info = dataset_about(d);
     chooser c = {.info = info, .options = o};
     if (info->count > UINT32_MAX)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "the data set has %zu images: too many",
-                    info->count);
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "the data set has %zu images: at most %u are supported", info->count,
+                    UINT32_MAX);
     const ssm2d_context *context = dataset_context(d);
     c.strata = info->labels == LABEL_CLASS ? info->label_count : 1;
     c.part = mem_alloc(context, info->count);

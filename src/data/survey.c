@@ -7,15 +7,17 @@
 #include <limits.h>
 #include <math.h>
 
-/* Of each channel. Squares of bytes: 2^48 pixels fit. */
+/* Sums per channel. Squares of up to 2^48 pixels fit. */
 typedef struct sums {
     uint64_t pixels, sum[3], squares[3];
 } sums;
 
-static void add_row(sums *s, const uint8_t *row, size_t cols, int channels)
+static void add_row(void *user, const image_info *info, const uint8_t *row)
 {
+    sums *s = user;
+    const int channels = info->channels;
     uint64_t sum[3] = {0}, squares[3] = {0};
-    for (size_t i = 0; i < cols; i++)
+    for (size_t i = 0; i < info->cols; i++)
         for (int c = 0; c < channels; c++) {
             const uint64_t value = row[i * (size_t)channels + (size_t)c];
             sum[c] += value;
@@ -25,7 +27,7 @@ static void add_row(sums *s, const uint8_t *row, size_t cols, int channels)
         s->sum[c] += sum[channels == 3 ? c : 0];
         s->squares[c] += squares[channels == 3 ? c : 0];
     }
-    s->pixels += cols;
+    s->pixels += info->cols;
 }
 
 static void add_sums(sums *to, const sums *s)
@@ -40,43 +42,22 @@ static void add_sums(sums *to, const sums *s)
 typedef struct surveyor {
     const dataset *data;
     size_t max_pixels;
-    resize *whole;   /* for images that are not files: their own size */
-    uint8_t *pixels; /* of one image, or one row */
-    size_t pixels_size;
+    resize *whole;   /* for images that are not files: keeps their size */
+    uint8_t *pixels; /* of such an image */
 } surveyor;
 
-static ssm2d_status read_file(surveyor *v, const char *path, image_info *info, sums *s,
-                              ssm2d_error *error)
-{
-    const ssm2d_context *context = dataset_context(v->data);
-    const image_read_options how = {.max_pixels = v->max_pixels, .regular = 1};
-    image_reader *reader;
-    ssm2d_status status = image_open_with(context, path, &how, &reader, info, error);
-    if (status) return status;
-    const size_t bytes = image_row_bytes(info);
-    if (bytes > v->pixels_size) {
-        mem_free(context, v->pixels);
-        v->pixels = mem_alloc(context, bytes);
-        v->pixels_size = v->pixels ? bytes : 0;
-        if (!v->pixels) status = fail_memory(error, "row of %zu bytes", bytes);
-    }
-    for (size_t r = 0; r < info->rows && !status; r++) {
-        status = image_read_row(reader, v->pixels, error);
-        if (!status) add_row(s, v->pixels, info->cols, info->channels);
-    }
-    image_close(reader);
-    return status;
-}
-
-static ssm2d_status read_image(surveyor *v, size_t i, image_info *info, sums *s, ssm2d_error *error)
+static ssm2d_status read_image(const surveyor *v, size_t i, image_info *info, sums *s,
+                               ssm2d_error *error)
 {
     char path[PATH_MAX];
     const dataset_info *about = dataset_about(v->data);
-    if (dataset_file(v->data, i, path, sizeof path)) return read_file(v, path, info, s, error);
+    const image_read_options how = {.max_pixels = v->max_pixels, .regular = 1};
+    if (dataset_file(v->data, i, path, sizeof path))
+        return image_read_rows(dataset_context(v->data), path, &how, info, add_row, s, error);
     *info = (image_info){about->rows, about->cols, about->channels, 8};
     ssm2d_status status = dataset_fetch(v->data, i, v->whole, v->pixels, error);
     for (size_t r = 0; r < about->rows && !status; r++)
-        add_row(s, v->pixels + r * image_row_bytes(info), about->cols, about->channels);
+        add_row(s, info, v->pixels + r * image_row_bytes(info));
     return status;
 }
 
@@ -107,8 +88,7 @@ ssm2d_status survey_all(const dataset *d, size_t max_pixels, const survey_hooks 
     out->of_label = mem_alloc(context, (size_t)about->label_count * sizeof *out->of_label);
     float *target = mem_alloc(context, (size_t)about->label_count * sizeof *target);
     if (about->rows) {
-        v.pixels_size = about->rows * about->cols * (size_t)about->channels;
-        v.pixels = mem_alloc(context, v.pixels_size);
+        v.pixels = mem_alloc(context, about->rows * about->cols * (size_t)about->channels);
         status = resize_create(context, about->rows, about->cols, about->channels, &v.whole, error);
     }
     if (!status && (!out->of_label || !target || (about->rows && !v.pixels)))

@@ -1,12 +1,12 @@
-/* tiny_imagenet - Tiny-ImageNet as it is published: 64 x 64 JPEGs of 200 classes,
+/* tiny_imagenet - Tiny-ImageNet as published: 64 x 64 JPEGs of 200 classes,
  *
  *     train/WNID/images/NAME.JPEG      val/images/NAME.JPEG      val/val_annotations.txt
  *
- * where a row of val_annotations.txt is the name of an image, its class, and a box, separated by
- * tabs. The test images have no labels; those of val are the test. Classes are the folders below
- * train in the order of their names, WordNet's identifiers (WNIDs). Where there is a words.txt,
- * whose rows are a WNID, a tab, and words for it separated by commas, they are called by the first
- * of their words. */
+ * where a row of val_annotations.txt has the name of an image, its class, and a box, separated by
+ * tabs. The published test images have no labels; val is used as the test split. Labels are the
+ * subfolders of train, sorted; their names are WordNet identifiers (WNIDs). If there is a file
+ * words.txt, whose rows are a WNID, a tab, and words separated by commas, the first word becomes
+ * the label's name. */
 #include "core/context.h"
 #include "core/status.h"
 #include "data/listing.h"
@@ -20,50 +20,32 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_CLASSES = 1 << 16, MAX_ROWS_BYTES = 1 << 26, SIDE = 64 };
+enum { MAX_TEXT = 1 << 26, SIDE = 64 };
 static const normalisation tiny_norm = {{.4802f, .4481f, .3975f}, {.2770f, .2691f, .2821f}};
 
 static int found_tiny(const char *folder)
 {
-    char path[PATH_MAX];
-    return dataset_path(path, sizeof path, folder, "val/val_annotations.txt")
-           && !access(path, F_OK);
+    return dataset_contains(folder, "val/val_annotations.txt");
 }
 
-static ssm2d_status join(char path[PATH_MAX], const char *folder, const char *name,
-                         ssm2d_error *error)
+static int compare(const void *a, const void *b)
 {
-    if (dataset_path(path, PATH_MAX, folder, name)) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long", text_path(folder));
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The class of a WNID, or -1. */
-static int class_of(const dataset *d, const char *wnid)
+/* Returns the label of a WNID, or -1. */
+static int label_of(const dataset *d, const char *wnid)
 {
-    int low = 0, high = d->info.label_count - 1; /* they are sorted */
-    while (low <= high) {
-        const int middle = (low + high) / 2, order = strcmp(d->info.label_ids[middle], wnid);
-        if (!order) return middle;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle - 1;
-    }
-    return -1;
+    const char *const *ids = d->info.label_ids; /* sorted */
+    const char *const *found =
+        bsearch(&wnid, ids, (size_t)d->info.label_count, sizeof *ids, compare);
+    return found ? (int)(found - ids) : -1;
 }
 
 /* ---- words.txt ------------------------------------------------------------------------------- */
 
-/* Ends the line at text; returns the next one. */
-static char *cut_line(char *text)
-{
-    char *rest = text + strcspn(text, "\n");
-    if (*rest) *rest++ = 0;
-    text[strcspn(text, "\r")] = 0;
-    return rest;
-}
-
-/* Ends the field at text by its tab; returns the next field, "" after the last. */
+/* Terminates the field at text, which ends with a tab; returns the next field, "" after the
+ * last. */
 static char *cut_field(char *text)
 {
     char *rest = text + strcspn(text, "\t");
@@ -71,44 +53,30 @@ static char *cut_field(char *text)
     return rest;
 }
 
-/* words[classes]: pointers into text, whose lines are cut for it; of a class without a row its
- * WNID. */
+/* Sets words[label_count] to pointers into text, which is split into lines; for a label without a
+ * row to its WNID. */
 static void find_words(const dataset *d, char *text, const char **words)
 {
-    char *rest;
     for (int i = 0; i < d->info.label_count; i++) words[i] = d->info.label_ids[i];
-    for (char *line = text; *line; line = rest) {
-        rest = cut_line(line);
+    for (char *line; (line = text_next_line(&text));) {
         char *word = cut_field(line);
-        const int label = class_of(d, line);
+        const int label = label_of(d, line);
         word[strcspn(word, ",\t")] = 0;
         if (label >= 0 && *word) words[label] = word;
     }
 }
 
-static int compare_words(const void *a, const void *b)
+/* Whether several labels have this word, such as crane, a bird and a machine. */
+static int is_shared(const char *const *sorted, size_t count, const char *word)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const char *const *found = bsearch(&word, sorted, count, sizeof *sorted, compare);
+    return (found > sorted && !strcmp(found[-1], word))
+           || (found + 1 < sorted + count && !strcmp(found[1], word));
 }
 
-/* Whether the sorted words have this one more than once, as for a crane that is a bird and one that
- * is a machine. */
-static int is_shared(const char *const *sorted, int count, const char *word)
-{
-    int low = 0, high = count;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (strcmp(sorted[middle], word) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low + 1 < count && !strcmp(sorted[low + 1], word);
-}
-
-/* Names that are told apart: WORD, or WORD (WNID) where classes share it. */
-static ssm2d_status write_names(dataset *d, const char *path, const char *const *words,
-                                ssm2d_error *error)
+/* Makes unique names: WORD, or WORD (WNID) if several labels have it. */
+static ssm2d_status make_names(dataset *d, const char *path, const char *const *words,
+                               ssm2d_error *error)
 {
     const size_t count = (size_t)d->info.label_count;
     ssm2d_status status = SSM2D_OK;
@@ -120,11 +88,11 @@ static ssm2d_status write_names(dataset *d, const char *path, const char *const 
     const char **sorted = names + count;
     char *text = (char *)(sorted + count);
     memcpy(sorted, words, count * sizeof *words);
-    qsort(sorted, count, sizeof *sorted, compare_words);
+    qsort(sorted, count, sizeof *sorted, compare);
     for (size_t i = 0; i < count; i++) {
         names[i] = text;
         text += 1
-                + (is_shared(sorted, (int)count, words[i])
+                + (is_shared(sorted, count, words[i])
                        ? sprintf(text, "%s (%s)", words[i], d->info.label_ids[i])
                        : sprintf(text, "%s", words[i]));
     }
@@ -133,22 +101,22 @@ static ssm2d_status write_names(dataset *d, const char *path, const char *const 
     return status;
 }
 
-/* Calls the classes by their words, if there are any. */
+/* Names the labels by words.txt, if it exists. */
 static ssm2d_status read_words(dataset *d, const char *folder, ssm2d_error *error)
 {
     char path[PATH_MAX], *text = NULL;
     const char **words = NULL;
     size_t size;
-    ssm2d_status status = join(path, folder, "words.txt", error);
+    ssm2d_status status = dataset_path(path, sizeof path, folder, "words.txt", error);
     if (status || access(path, F_OK)) return status;
-    status = file_read_regular(d->context, path, MAX_ROWS_BYTES, &text, &size, error);
+    status = file_read_regular(d->context, path, MAX_TEXT, &text, &size, error);
     if (status) return status;
     words = mem_alloc(d->context, (size_t)d->info.label_count * sizeof *words);
     if (words)
         find_words(d, text, words);
     else
         status = fail_memory(error, "%s: words", text_path(path));
-    if (!status) status = write_names(d, path, words, error);
+    if (!status) status = make_names(d, path, words, error);
     mem_free(d->context, words);
     mem_free(d->context, text);
     return status;
@@ -156,35 +124,16 @@ static ssm2d_status read_words(dataset *d, const char *folder, ssm2d_error *erro
 
 /* ---- train ----------------------------------------------------------------------------------- */
 
-static ssm2d_status find_classes(dataset *d, const char *train, ssm2d_error *error)
-{
-    listing classes = {.context = d->context};
-    const char **names = NULL;
-    ssm2d_status status = listing_read(&classes, train, LISTING_FOLDERS, error);
-    const size_t count = classes.entries.count;
-    if (!status && (!count || count > MAX_CLASSES))
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: holds %zu folders: expected WNID/images",
-                      text_path(train), count);
-    if (!status && !(names = mem_alloc(d->context, count * sizeof *names)))
-        status = fail_memory(error, "%s: classes", text_path(train));
-    for (size_t i = 0; !status && i < count; i++) names[i] = listing_name(&classes, i);
-    if (!status) status = dataset_name_labels(d, (int)count, names, error);
-    if (!status) status = dataset_identify_labels(d, names, error);
-    mem_free(d->context, names);
-    listing_free(&classes);
-    return status;
-}
-
 static ssm2d_status open_train(dataset *d, listing *l, ssm2d_error *error)
 {
     char path[PATH_MAX], name[NAME_MAX + 16];
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < d->info.label_count && !status; i++) {
-        const size_t before = l->entries.count;
+        const size_t before = l->count;
         snprintf(name, sizeof name, "%s/images", d->info.label_ids[i]);
-        status = join(path, l->root, name, error);
+        status = dataset_path(path, sizeof path, l->root, name, error);
         if (!status) status = listing_read(l, path, i, error);
-        if (!status && l->entries.count == before)
+        if (!status && l->count == before)
             status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images: expected *.JPEG",
                           text_path(path));
     }
@@ -193,24 +142,24 @@ static ssm2d_status open_train(dataset *d, listing *l, ssm2d_error *error)
 
 /* ---- val ------------------------------------------------------------------------------------- */
 
-/* The rows of val_annotations.txt, sorted by the names of images. */
+/* Reads the rows of val_annotations.txt, sorted by the names of images. */
 static ssm2d_status read_rows(const dataset *d, const char *path, listing *rows, ssm2d_error *error)
 {
-    char *text = NULL, *rest, shown[48];
-    size_t size, number = 0;
-    ssm2d_status status = file_read_regular(d->context, path, MAX_ROWS_BYTES, &text, &size, error);
-    for (char *line = text; !status && line && *line; line = rest) {
-        number++;
-        rest = cut_line(line);
+    char *text = NULL, *rest, *line, shown[48];
+    size_t size, row = 0;
+    ssm2d_status status = file_read_regular(d->context, path, MAX_TEXT, &text, &size, error);
+    rest = text;
+    while (!status && (line = text_next_line(&rest))) {
+        row++;
         if (!*line) continue;
         char *class = cut_field(line);
         cut_field(class);
-        const int label = class_of(d, class);
+        const int label = label_of(d, class);
         if (!*line || label < 0)
             status =
                 fail(error, SSM2D_ERROR_ARGUMENT,
                      "%s: line %zu has the class \"%s\", which is not in train", text_path(path),
-                     number, text_show(class, strlen(class), shown, sizeof shown));
+                     row, text_show(class, strlen(class), shown, sizeof shown));
         else
             status = listing_append(rows, line, label, error);
     }
@@ -219,13 +168,11 @@ static ssm2d_status read_rows(const dataset *d, const char *path, listing *rows,
     return status;
 }
 
-/* Images and rows are both sorted by name, and are to be the same names. */
+/* Labels the images. Images and rows are sorted by name, and must have the same names. */
 static ssm2d_status label_images(listing *l, const listing *rows, const char *path,
                                  ssm2d_error *error)
 {
-    listing_entry *images = l->entries.items;
-    const listing_entry *labels = rows->entries.items;
-    const size_t count = l->entries.count, row_count = rows->entries.count;
+    const size_t count = l->count, row_count = rows->count;
     char shown[64];
     for (size_t i = 0; i < count || i < row_count; i++) {
         const char *image = i < count ? listing_name(l, i) : NULL;
@@ -236,9 +183,9 @@ static ssm2d_status label_images(listing *l, const listing *rows, const char *pa
                         text_path(path), text_show(image, strlen(image), shown, sizeof shown));
         if (order > 0)
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: has a row too many for %s: there is no such image, or two rows",
+                        "%s: has an extra row for %s: the image is missing, or has two rows",
                         text_path(path), text_show(row, strlen(row), shown, sizeof shown));
-        images[i].label = labels[i].label;
+        l->entries[i].label = rows->entries[i].label;
     }
     return SSM2D_OK;
 }
@@ -247,28 +194,31 @@ static ssm2d_status open_val(dataset *d, listing *l, ssm2d_error *error)
 {
     char path[PATH_MAX];
     listing rows = {.context = d->context};
-    ssm2d_status status = join(path, l->root, "images", error);
+    ssm2d_status status = dataset_path(path, sizeof path, l->root, "images", error);
     if (!status) status = listing_read(l, path, 0, error);
-    if (!status) status = join(path, l->root, "val_annotations.txt", error);
+    if (!status) status = dataset_path(path, sizeof path, l->root, "val_annotations.txt", error);
     if (!status) status = read_rows(d, path, &rows, error);
     if (!status) status = label_images(l, &rows, path, error);
     listing_free(&rows);
     return status;
 }
 
-/* ---- the data set ---------------------------------------------------------------------------- */
+/* ---- data set -------------------------------------------------------------------------------- */
 
 static ssm2d_status open_tiny(dataset *d, const char *folder, dataset_split split,
                               ssm2d_error *error)
 {
     char train[PATH_MAX], root[PATH_MAX];
-    listing *l;
-    ssm2d_status status = join(train, folder, "train", error);
-    if (!status) status = join(root, folder, split == DATASET_TRAIN ? "train" : "val", error);
-    if (!status) status = listing_create(d, root, &l, error);
-    if (!status) status = find_classes(d, train, error);
+    ssm2d_status status = dataset_path(train, sizeof train, folder, "train", error);
+    if (!status)
+        status = dataset_path(root, sizeof root, folder, split == DATASET_TRAIN ? "train" : "val",
+                              error);
+    if (!status) status = listing_create(d, sizeof(listing), root, error);
+    if (!status) status = listing_name_labels(d, train, error);
+    if (!status && !d->info.label_ids)
+        status = dataset_identify_labels(d, d->info.label_names, error);
     if (!status) status = read_words(d, folder, error);
-    if (!status) status = (split == DATASET_TRAIN ? open_train : open_val)(d, l, error);
+    if (!status) status = (split == DATASET_TRAIN ? open_train : open_val)(d, d->state, error);
     if (status) return status;
     listing_describe(d);
     d->info.rows = d->info.cols = SIDE;
@@ -290,7 +240,7 @@ static int path_of(const dataset *d, size_t i, char *path, size_t size)
 const dataset_impl dataset_tiny_imagenet = {
     .name = "tiny-imagenet",
     .help = "tiny-imagenet:FOLDER: as published: train/WNID/images/*.JPEG, val/images/*.JPEG and "
-            "val/val_annotations.txt; classes are called by words.txt, if it is there",
+            "val/val_annotations.txt; labels are named by words.txt, if it exists",
     .contents = "Tiny-ImageNet's val/val_annotations.txt",
     .found = found_tiny,
     .open = open_tiny,

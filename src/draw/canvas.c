@@ -112,10 +112,7 @@ ssm2d_status canvas_finish(canvas *c, ssm2d_error *error)
     else if (drawn)
         status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot draw: %s", text_path(c->file.path),
                       cairo_status_to_string(drawn));
-    if (status)
-        atomic_cancel(&c->file);
-    else
-        status = atomic_commit(&c->file, error);
+    status = atomic_end(&c->file, status, error);
     destroy(c);
     return status;
 }

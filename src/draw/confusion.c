@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { MARGIN = 18, TITLE = 30, AXIS = 18, BAR = 10, BAR_GAP = 16, BAR_TEXT = 40, MAX_NAME = 110 };
+
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 static int by_pair(const void *a, const void *b)
@@ -46,20 +47,20 @@ size_t confusion_row_total(const confusion_cell *cells, size_t count, size_t fir
 
 /* ---- picture --------------------------------------------------------------------------------- */
 
-enum { WITH_NUMBERS = 24, WITH_NAMES = 100 }; /* up to this many labels counts are written */
-enum { MAX_SQUARES = 1400 };                  /* along a side: half a point each */
+enum { WITH_COUNTS = 24, WITH_NAMES = 100 }; /* the most labels with counts, and with names */
+enum { MAX_SQUARES = 1400 };                 /* along a side: half a point each */
 
 static const text_style style_title = {14, 1, 0.1}, style_axis = {10, 1, 0.2},
                         style_tick = {8.5, 0, 0.3};
 
 static double cell_side(int label_count)
 {
-    return label_count <= WITH_NUMBERS ? 26
+    return label_count <= WITH_COUNTS  ? 26
            : label_count <= WITH_NAMES ? 8
                                        : fmax(0.5, 700. / label_count);
 }
 
-/* White for none, dark blue for all. The square root keeps small shares from vanishing. */
+/* From white, 0, to dark blue, 1. The square root makes small shares visible. */
 static colour shade(double share)
 {
     const double t = sqrt(share);
@@ -80,7 +81,7 @@ static void draw_cell(canvas *c, const confusion *m, const confusion_cell *cell,
     const text_style on_light = {8, 0, 0.15}, on_dark = {8, 0, 1};
     char text[24];
     fill(c, left, top, side, side, shade(share));
-    if (m->label_count > WITH_NUMBERS) return;
+    if (m->label_count > WITH_COUNTS) return;
     snprintf(text, sizeof text, "%zu", cell->count);
     if (canvas_text_width(on_light, text) > side - 2)
         snprintf(text, sizeof text, "%.0f%%", 100 * share);
@@ -132,12 +133,13 @@ static void draw_scale(canvas *c, double x, double y, double height)
     }
 }
 
-/* Draws a matrix with a square per pair of labels, and a note (or NULL) below it. */
+/* Draws a matrix with a square per pair of labels. */
 static ssm2d_status draw(const ssm2d_context *context, const char *path, const confusion *m,
-                         const char *note, ssm2d_error *error)
+                         const char *x_label, ssm2d_error *error)
 {
     const double side = cell_side(m->label_count), whole = m->label_count * side;
     double names = 0;
+    char y_label[64];
     for (int i = 0; i < m->label_count && m->label_count <= WITH_NAMES; i++) {
         char text[128];
         text_valid(m->names[i], text, sizeof text);
@@ -157,9 +159,9 @@ static ssm2d_status draw(const ssm2d_context *context, const char *path, const c
     }
     draw_cells(c, m, x, y, side);
     if (m->label_count <= WITH_NAMES) draw_names(c, m, x, y, side, names);
-    canvas_text_upward(c, MARGIN + 9, y + whole / 2, style_axis, "true class");
-    canvas_text(c, x + whole / 2, y + whole + names + AXIS - 2, TEXT_CENTRE, style_axis,
-                note ? note : "predicted class");
+    snprintf(y_label, sizeof y_label, "true %s", m->one);
+    canvas_text_upward(c, MARGIN + 9, y + whole / 2, style_axis, y_label);
+    canvas_text(c, x + whole / 2, y + whole + names + AXIS - 2, TEXT_CENTRE, style_axis, x_label);
     draw_scale(c, x + whole + BAR_GAP, y, fmin(whole, 180));
     return canvas_finish(c, error);
 }
@@ -168,7 +170,9 @@ ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, cons
                             ssm2d_error *error)
 {
     const int per_square = div_up(m->label_count, MAX_SQUARES);
-    if (per_square <= 1) return draw(context, path, m, NULL, error);
+    char x_label[96];
+    snprintf(x_label, sizeof x_label, "predicted %s", m->one);
+    if (per_square <= 1) return draw(context, path, m, x_label, error);
     confusion_cell *cells = mem_alloc(context, (m->cell_count + 1) * sizeof *cells);
     if (!cells) return fail_memory(error, "%s: drawing %zu cells", text_path(path), m->cell_count);
     for (size_t i = 0; i < m->cell_count; i++) {
@@ -176,15 +180,16 @@ ssm2d_status confusion_draw(const ssm2d_context *context, const char *path, cons
         cells[i] =
             (confusion_cell){from->truth / per_square, from->predicted / per_square, from->count};
     }
-    char note[64];
     const confusion squares = {.title = m->title,
+                               .one = m->one,
+                               .many = m->many,
                                .label_count = div_up(m->label_count, per_square),
                                .names = m->names,
                                .cells = cells,
                                .cell_count = confusion_cells_merge(cells, m->cell_count)};
-    snprintf(note, sizeof note, "predicted class; a square is %d x %d classes", per_square,
-             per_square);
-    const ssm2d_status status = draw(context, path, &squares, note, error);
+    snprintf(x_label, sizeof x_label, "predicted %s; a square is %d x %d %s", m->one, per_square,
+             per_square, m->many);
+    const ssm2d_status status = draw(context, path, &squares, x_label, error);
     mem_free(context, cells);
     return status;
 }

@@ -18,7 +18,8 @@ size_t confusion_cells_merge(confusion_cell *cells, size_t count);
 size_t confusion_row_total(const confusion_cell *cells, size_t count, size_t first, size_t *end);
 
 typedef struct confusion {
-    const char *title; /* may be NULL */
+    const char *title;      /* may be NULL */
+    const char *one, *many; /* the task's words for a label and labels */
     int label_count;
     const char *const *names;
     const confusion_cell *cells; /* merged */

@@ -1,4 +1,4 @@
-/* contact_sheet - many small images in rows, each with its text below it. */
+/* contact_sheet - a grid of small images with text below each. */
 #ifndef SSM2D_DRAW_CONTACT_SHEET_H
 #define SSM2D_DRAW_CONTACT_SHEET_H
 

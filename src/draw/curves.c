@@ -14,22 +14,22 @@ enum { LEGEND_LINE = 16, LEGEND_MARK = 18, LEGEND_PAD = 8, LEGEND_GAP = 16 };
 static const text_style style_title = {15, 1, 0.1}, style_label = {10.5, 0, 0.2},
                         style_tick = {9, 0, 0.3};
 
-/* A panel on the page, and the values at its edges. */
-typedef struct field {
+/* The area of a panel on the page, and the values at its edges. */
+typedef struct plot_area {
     double x, y, width, height;
     double x_low, x_high, y_low, y_high;
     double y_step; /* between ticks, which both edges have; with is_log of the logarithms, or 0:
                     * at 1, 2 and 5 times powers of ten */
     int is_log;    /* y_low and y_high are logarithms to base 10 */
-} field;
+} plot_area;
 
-static double across(const field *f, double x)
+static double across(const plot_area *f, double x)
 {
     return f->x + f->width * (x - f->x_low) / (f->x_high - f->x_low);
 }
 /* The position of y on its axis: y or its logarithm; not finite if it cannot be drawn. */
 static double height_of(int is_log, double y) { return is_log ? log10(y) : y; }
-static double down(const field *f, double y)
+static double down(const plot_area *f, double y)
 {
     y = height_of(f->is_log, y);
     return f->y + f->height * (f->y_high - y) / (f->y_high - f->y_low);
@@ -65,7 +65,7 @@ static double log_tick(double y, int above)
 }
 
 /* Sets y_low, y_high and y_step by the range of the panel's values, widened to whole ticks. */
-static void set_limits(field *f, const curve_panel *p)
+static void set_limits(plot_area *f, const curve_panel *p)
 {
     double low = INFINITY, high = -INFINITY;
     for (int c = 0; c < p->count; c++)
@@ -105,7 +105,7 @@ static void tick_text(double value, double step, char *text, size_t size)
     snprintf(text, size, "%.*f", digits > 9 ? 9 : digits, value);
 }
 
-static void axes(canvas *c, const field *f, const curve_figure *figure, const char *y_label)
+static void axes(canvas *c, const plot_area *f, const curve_figure *figure, const char *y_label)
 {
     static const double grid_grey = 0.88, fine_grey = 0.96, frame_grey = 0.35;
     char text[32];
@@ -151,13 +151,13 @@ static void set_line(cairo_t *cr, const curve *one)
 }
 
 /* Whether a point can be drawn, and has a deviation. */
-static int has_spread(const field *f, const curve *one, int i)
+static int has_spread(const plot_area *f, const curve *one, int i)
 {
     return i < one->count && isfinite(height_of(f->is_log, one->y[i])) && isfinite(one->spread[i]);
 }
 
 /* An area of one deviation to each side, between points that follow one another. */
-static void draw_band(cairo_t *cr, const field *f, const curve *one)
+static void draw_band(cairo_t *cr, const plot_area *f, const curve *one)
 {
     cairo_set_source_rgba(cr, one->colour.red, one->colour.green, one->colour.blue, 0.18);
     for (int first = 0, end; first < one->count; first = end + 1) {
@@ -172,7 +172,7 @@ static void draw_band(cairo_t *cr, const field *f, const curve *one)
 }
 
 /* Bars of one deviation to each side, within the panel, with a cap at each end. */
-static void draw_bars(cairo_t *cr, const field *f, const curve *one)
+static void draw_bars(cairo_t *cr, const plot_area *f, const curve *one)
 {
     static const double cap = 3;
     cairo_set_line_width(cr, 1);
@@ -191,7 +191,7 @@ static void draw_bars(cairo_t *cr, const field *f, const curve *one)
     cairo_stroke(cr);
 }
 
-static void draw_curve(cairo_t *cr, const field *f, const curve *one)
+static void draw_curve(cairo_t *cr, const plot_area *f, const curve *one)
 {
     int open = 0;
     set_line(cr, one);
@@ -233,7 +233,7 @@ static double entry_width(const curve *one)
     return LEGEND_MARK + 6 + canvas_text_width(style_label, one->name);
 }
 
-static void legend(canvas *c, const field *f, const curve_panel *p)
+static void legend(canvas *c, const plot_area *f, const curve_panel *p)
 {
     cairo_t *cr = canvas_cairo(c);
     double width = 0, height = LEGEND_LINE * p->count + 6;
@@ -301,12 +301,12 @@ ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const c
     if (figure->shared_legend) legend_above(c, title, legend_width, &figure->panels[0]);
     for (int i = 0; i < figure->count; i++) {
         const curve_panel *p = &figure->panels[i];
-        field f = {.x = MARGIN + Y_AXIS + i % columns * (Y_AXIS + PANEL_WIDTH + PANEL_GAP),
-                   .y = top + i / columns * (PANEL_HEIGHT + X_AXIS + ROW_GAP),
-                   .width = PANEL_WIDTH,
-                   .height = PANEL_HEIGHT,
-                   .x_low = figure->x_low,
-                   .x_high = figure->x_high};
+        plot_area f = {.x = MARGIN + Y_AXIS + i % columns * (Y_AXIS + PANEL_WIDTH + PANEL_GAP),
+                       .y = top + i / columns * (PANEL_HEIGHT + X_AXIS + ROW_GAP),
+                       .width = PANEL_WIDTH,
+                       .height = PANEL_HEIGHT,
+                       .x_low = figure->x_low,
+                       .x_high = figure->x_high};
         set_limits(&f, p);
         axes(c, &f, figure, p->y_label);
         cairo_save(canvas_cairo(c));

@@ -205,9 +205,7 @@ static ssm2d_status write_model(const onnx_builder *b, const onnx_file *file,
     ssm2d_status status = atomic_open(b->context, file->path, &s.file, error);
     if (status) return status;
     onnx__model_proto__pack_to_buffer(m, &s.base);
-    if (!s.status) return atomic_commit(&s.file, error);
-    atomic_cancel(&s.file);
-    return s.status;
+    return atomic_end(&s.file, s.status, error);
 }
 
 ssm2d_status onnx_graph_write(ssm2d_context *context, const graph *g, const float *params,

@@ -17,17 +17,17 @@ static double number_of(const cJSON *value)
 
 /* Reads a list of integers, or a single one. Returns their count; 0 when value is neither, or has
  * more than max_count. */
-static int numbers_of(const ssm2d_field *f, const cJSON *value, int max_count, int *numbers)
+static int integers_of(const ssm2d_field *f, const cJSON *value, int max_count, int *integers)
 {
     int count = 0;
     if (field_takes(f, number_of(value))) {
-        numbers[0] = (int)value->valuedouble;
+        integers[0] = (int)value->valuedouble;
         return 1;
     }
     if (!cJSON_IsArray(value)) return 0;
     for (const cJSON *item = value->child; item; item = item->next) {
         if (count == max_count || !field_takes(f, number_of(item))) return 0;
-        numbers[count++] = (int)item->valuedouble;
+        integers[count++] = (int)item->valuedouble;
     }
     return count;
 }
@@ -36,7 +36,7 @@ ssm2d_status field_from_json(field_source from, const ssm2d_field *f, const cJSO
                              void *config, ssm2d_error *error)
 {
     char *place = (char *)config + f->offset, shown[SHOWN];
-    int numbers[SSM2D_LIST], count;
+    int integers[SSM2D_LIST], count;
     ssm2d_list list = {0};
     switch (f->kind) {
     case SSM2D_KIND_INT:
@@ -56,33 +56,34 @@ ssm2d_status field_from_json(field_source from, const ssm2d_field *f, const cJSO
         if (!cJSON_IsString(value) || field_parse(from, f, value->valuestring, config, NULL)) break;
         return SSM2D_OK;
     case SSM2D_KIND_PAIR:
-        count = numbers_of(f, value, 2, numbers);
+        count = integers_of(f, value, 2, integers);
         if (!count || (count == 1 && cJSON_IsArray(value))) break;
-        numbers[1] = numbers[count - 1];
-        memcpy(place, numbers, 2 * sizeof *numbers);
+        integers[1] = integers[count - 1];
+        memcpy(place, integers, 2 * sizeof *integers);
         return SSM2D_OK;
     case SSM2D_KIND_LIST:
-        if (!(count = numbers_of(f, value, SSM2D_LIST, numbers))) break;
+        if (!(count = integers_of(f, value, SSM2D_LIST, integers))) break;
         list.count = count;
-        memcpy(list.at, numbers, (size_t)count * sizeof *numbers);
+        memcpy(list.at, integers, (size_t)count * sizeof *integers);
         memcpy(place, &list, sizeof list);
         return SSM2D_OK;
     }
     return field_refuse(from, f, json_show(value, shown, sizeof shown), error);
 }
 
-/* Configurations may be kept as bytes: fields are copied. */
+/* Copies the field, because configurations may be unaligned bytes. */
 static int int_at(const char *place)
 {
-    int number;
-    memcpy(&number, place, sizeof number);
-    return number;
+    int value;
+    memcpy(&value, place, sizeof value);
+    return value;
 }
 
-cJSON *field_to_json(const ssm2d_field *f, const void *config)
+/* Returns the field's value; NULL if out of memory. */
+static cJSON *to_json(const ssm2d_field *f, const void *config)
 {
     const char *place = (const char *)config + f->offset;
-    int numbers[2];
+    int integers[2];
     double real;
     ssm2d_list list;
     switch (f->kind) {
@@ -92,8 +93,8 @@ cJSON *field_to_json(const ssm2d_field *f, const void *config)
     case SSM2D_KIND_CHOICE: return cJSON_CreateString(f->names[int_at(place)]);
     case SSM2D_KIND_TEXT: return cJSON_CreateString(place);
     case SSM2D_KIND_PAIR:
-        memcpy(numbers, place, sizeof numbers);
-        return cJSON_CreateIntArray(numbers, 2);
+        memcpy(integers, place, sizeof integers);
+        return cJSON_CreateIntArray(integers, 2);
     case SSM2D_KIND_LIST:
         memcpy(&list, place, sizeof list);
         return cJSON_CreateIntArray(list.at, list.count);
@@ -103,7 +104,7 @@ cJSON *field_to_json(const ssm2d_field *f, const void *config)
 
 int field_add_to_json(cJSON *object, const ssm2d_field *f, const void *config)
 {
-    return json_add(object, f->name, field_to_json(f, config));
+    return json_add(object, f->name, to_json(f, config));
 }
 
 ssm2d_status field_refuse_key(field_source from, const char *key, const char *const *names,

@@ -9,8 +9,6 @@
 /* Sets the field f of config from a JSON value. On failure config is unchanged. */
 ssm2d_status field_from_json(field_source from, const ssm2d_field *f, const cJSON *value,
                              void *config, ssm2d_error *error);
-/* Returns the field's value, which the caller frees with cJSON_Delete; NULL if out of memory. */
-cJSON *field_to_json(const ssm2d_field *f, const void *config);
 /* Adds the field to an object under its name; returns 0 if out of memory. */
 int field_add_to_json(cJSON *object, const ssm2d_field *f, const void *config);
 

@@ -23,11 +23,6 @@ enum { FIRST_BYTES = 1 << 16, NAME_TRIES = 100 };
 static const char prefix[] = ".ssm2d-", digits[] = "0123456789abcdefghijklmnopqrstuv";
 enum { PREFIX_LENGTH = sizeof prefix - 1, RANDOM_CHARS = 10 };
 
-static ssm2d_status fail_errno(ssm2d_error *error, const char *path, const char *what)
-{
-    return fail(error, SSM2D_ERROR_SYSTEM, "%s: %s: %s", text_path(path), what, strerror(errno));
-}
-
 /* Opens a stream on fd, which is closed on failure. */
 static ssm2d_status open_stream(const char *path, int fd, const char *mode, FILE **stream,
                                 ssm2d_error *error)
@@ -97,7 +92,7 @@ static ssm2d_status read_use(const ssm2d_context *context, const char *path, fil
     status = grow(context, path, &all, 0, capacity, error);
     if (status) goto done;
     for (;;) {
-        char beyond; /* a byte beyond a full block shows that the file goes on */
+        char beyond; /* the next byte, when the block is full: the file is longer */
         ssize_t got =
             have < capacity ? read(fd, all + have, capacity - have) : read(fd, &beyond, 1);
         if (got < 0 && errno == EINTR) continue;
@@ -111,9 +106,9 @@ static ssm2d_status read_use(const ssm2d_context *context, const char *path, fil
             continue;
         }
         if (capacity == max_bytes) {
-            status = fail(error, SSM2D_ERROR_ARGUMENT,
-                          "%s: has more than %zu bytes, the most that are read", text_path(path),
-                          max_bytes);
+            status =
+                fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %zu bytes, which is the limit",
+                     text_path(path), max_bytes);
             goto done;
         }
         capacity = capacity > max_bytes / 2 ? max_bytes : 2 * capacity;
@@ -162,7 +157,7 @@ static ssm2d_status name_temporary(const char *path, char *out, ssm2d_error *err
 {
     unsigned char random[RANDOM_CHARS];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        return fail_errno(error, path, "no random name for a temporary file");
+        return fail_errno(error, path, "cannot make the name of a temporary file");
     size_t length = folder_length(path);
     memcpy(out, path, length);
     memcpy(out + length, prefix, PREFIX_LENGTH);
@@ -172,9 +167,9 @@ static ssm2d_status name_temporary(const char *path, char *out, ssm2d_error *err
     return SSM2D_OK;
 }
 
-/* Opens a file without a name in path's folder, or returns -1 where the system has no such thing.
- * It vanishes by itself when the process ends before the commit, however it ends. buffer: space
- * for the folder's name. Tests set SSM2D_TMPFILE=0 to have the names that other systems need. */
+/* Opens a file without a name in path's folder; returns -1 if the system does not support it. The
+ * file vanishes when the process ends before the commit. buffer: space for the folder's name. Tests
+ * set SSM2D_TMPFILE=0 to use temporary names, as on other systems. */
 static int open_nameless(const char *path, char *buffer)
 {
     const char *wanted = getenv("SSM2D_TMPFILE");
@@ -188,13 +183,13 @@ static int open_nameless(const char *path, char *buffer)
 /* Gives a nameless file its temporary name, through /proc. Returns 0 on success, as linkat does. */
 static int name_file(const atomic_file *file)
 {
-    char number[64];
-    snprintf(number, sizeof number, "/proc/self/fd/%d", fileno(file->stream));
-    return linkat(AT_FDCWD, number, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(file->stream));
+    return linkat(AT_FDCWD, link, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW);
 }
 
 /* Locks a file while it is open, so that temporaries_remove sees that its process is alive. Returns
- * 0 if that function has already removed it. A system without locks is no failure. */
+ * 0 if that function has already removed it. A system without locks is not an error. */
 static int lock_file(int fd) { return !flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK; }
 
 ssm2d_status atomic_open(const ssm2d_context *context, const char *path, atomic_file *file,
@@ -287,14 +282,14 @@ ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error)
     else if (fflush(file->stream) || fsync(fileno(file->stream)))
         status = fail_errno(error, file->path, "cannot be written");
     else if (file->nameless && name_file(file))
-        status = fail_errno(error, file->path, "cannot be put in place");
+        status = fail_errno(error, file->path, "cannot be renamed into place");
     else
         file->nameless = 0;
     if (fclose(file->stream) && !status)
         status = fail_errno(error, file->path, "cannot be written");
     file->stream = NULL;
     if (!status && rename(file->temporary, file->path))
-        status = fail_errno(error, file->path, "cannot be put in place");
+        status = fail_errno(error, file->path, "cannot be renamed into place");
     if (locked >= 0) close(locked);
     if (status && !file->nameless)
         unlink(file->temporary);
@@ -316,6 +311,13 @@ void atomic_cancel(atomic_file *file)
     *file = (atomic_file){0};
 }
 
+ssm2d_status atomic_end(atomic_file *file, ssm2d_status status, ssm2d_error *error)
+{
+    if (!status) return atomic_commit(file, error);
+    atomic_cancel(file);
+    return status;
+}
+
 ssm2d_status file_write_text(const ssm2d_context *context, const char *path, const char *text,
                              ssm2d_error *error)
 {
@@ -324,9 +326,7 @@ ssm2d_status file_write_text(const ssm2d_context *context, const char *path, con
     if (status) return status;
     status = atomic_write(&file, text, strlen(text), error);
     if (!status) status = atomic_write(&file, "\n", 1, error);
-    if (!status) return atomic_commit(&file, error);
-    atomic_cancel(&file);
-    return status;
+    return atomic_end(&file, status, error);
 }
 
 static int is_temporary(const char *name)

@@ -51,6 +51,8 @@ ssm2d_status atomic_write(atomic_file *file, const void *bytes, size_t size, ssm
 ssm2d_status atomic_commit(atomic_file *file, ssm2d_error *error);
 /* Removes the temporary file. Does nothing after atomic_commit, or for a file of zeros. */
 void atomic_cancel(atomic_file *file);
+/* Commits the file if status is SSM2D_OK, otherwise cancels it and returns status. */
+ssm2d_status atomic_end(atomic_file *file, ssm2d_status status, ssm2d_error *error);
 
 /* Writes text and a newline to path, which appears complete or not at all. */
 ssm2d_status file_write_text(const ssm2d_context *context, const char *path, const char *text,

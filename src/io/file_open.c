@@ -19,8 +19,8 @@ static const int use_flags[] = {[FILE_READ] = O_RDONLY | O_NONBLOCK,
                                 [FILE_OVERWRITE] = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
                                 [FILE_TEMPORARY] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW};
 
-/* Switches a file that was opened without waiting back to blocking reads and writes. */
-static int wait_from_now_on(int fd)
+/* Makes reads and writes of a file that was opened with O_NONBLOCK blocking. */
+static int set_blocking(int fd)
 {
     const int flags = fcntl(fd, F_GETFL);
     return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
@@ -32,14 +32,14 @@ static int check(int fd, file_use use, struct stat *info)
     if (S_ISDIR(info->st_mode)) return FILE_IS_FOLDER;
     if (use == FILE_READ_ANY) return 0;
     if (!S_ISREG(info->st_mode)) return FILE_NOT_REGULAR;
-    /* another name of the file would be written to as well */
+    /* writing would change the file under its other names too */
     const int writes = use >= FILE_APPEND;
-    if (writes && info->st_nlink > 1) return FILE_HAS_NAMES;
-    return wait_from_now_on(fd) ? FILE_SYSTEM : 0;
+    if (writes && info->st_nlink > 1) return FILE_HAS_LINKS;
+    return set_blocking(fd) ? FILE_SYSTEM : 0;
 }
 
 /* Removes the file that is to be replaced. Its other names, or the target of a link, stay. */
-static int make_place(int folder, const char *name, file_use use)
+static int remove_existing(int folder, const char *name, file_use use)
 {
     struct stat info;
     if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW)) return 0;
@@ -52,7 +52,7 @@ int file_fd(int folder, const char *name, file_use use, struct stat *info)
 {
     struct stat own;
     if (use == FILE_REPLACE || use == FILE_OVERWRITE) {
-        const int bad = make_place(folder, name, use);
+        const int bad = remove_existing(folder, name, use);
         if (bad) return bad;
     }
     const int fd = openat(folder, name, use_flags[use] | O_CLOEXEC | O_NOCTTY, 0666);
@@ -78,14 +78,12 @@ ssm2d_status file_refused(int result, const char *path, const char *what, ssm2d_
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not a regular file", text_path(path));
     case FILE_IS_FOLDER:
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a folder: give a file", text_path(path));
-    case FILE_HAS_NAMES:
+    case FILE_HAS_LINKS:
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: has other names (hard links), and would be changed under all of them: "
                     "replace it by a copy",
                     text_path(path));
-    default:
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: %s: %s", text_path(path), what,
-                    strerror(errno));
+    default: return fail_errno(error, path, what);
     }
 }
 

@@ -17,7 +17,7 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-/* Joins the names or endings of the formats that this build can read, or write. */
+/* Lists the names or extensions of the formats that this build can read or write. */
 static const char *list(int endings, int written, char text[IMAGE_LIST])
 {
     size_t used = 0;
@@ -35,7 +35,7 @@ const char *image_kinds(char text[IMAGE_LIST]) { return list(0, 0, text); }
 const char *image_endings(char text[IMAGE_LIST]) { return list(1, 0, text); }
 const char *image_written_endings(char text[IMAGE_LIST]) { return list(1, 1, text); }
 
-/* Whether a name ends in one of the endings "*.jpg, *.jpeg", whatever the case. */
+/* Whether a name has one of the extensions "*.jpg, *.jpeg", ignoring case. */
 static int has_ending(const char *name, const char *endings)
 {
     const char *dot = strrchr(name, '.');
@@ -66,7 +66,7 @@ const image_format *image_format_named(const char *name)
     return NULL;
 }
 
-/* Whether a file of the format may begin with these bytes; a pipe shows only the first. */
+/* Whether a file of the format may begin with these bytes; of a pipe only the first is known. */
 static int fits(const image_format *f, const uint8_t *head, size_t size)
 {
     for (int i = 0; i < IMAGE_MAGICS && f->magic[i].length; i++) {
@@ -160,40 +160,41 @@ ssm2d_status image_no_memory(const image_reader *reader, ssm2d_error *error)
     return fail_memory(error, "reading %s", text_path(reader->path));
 }
 
-ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **out,
-                        image_info *info, ssm2d_error *error)
-{
-    return image_open_with(context, path, &(image_read_options){0}, out, info, error);
-}
-
-ssm2d_status image_open_with(const ssm2d_context *context, const char *path,
-                             const image_read_options *options, image_reader **out,
-                             image_info *info, ssm2d_error *error)
+ssm2d_status image_open(const ssm2d_context *context, const char *path,
+                        const image_read_options *options, image_reader **out, image_info *info,
+                        ssm2d_error *error)
 {
     *out = NULL;
     ssm2d_status status = SSM2D_OK;
     image_reader *reader = mem_alloc(context, sizeof *reader + strlen(path) + 1);
     if (!reader) return fail_memory(error, "reading %s", text_path(path));
     reader->context = context;
-    reader->options = *options;
+    if (options) reader->options = *options;
     reader->path = strcpy((char *)(reader + 1), path);
-    if (options->stream)
-        reader->stream = options->stream;
-    else
-        status = (options->regular ? file_open_regular : file_open)(path, &reader->stream, error);
+    reader->stream = reader->options.stream;
+    if (!reader->stream)
+        status =
+            (reader->options.regular ? file_open_regular : file_open)(path, &reader->stream, error);
     if (!status) status = choose_format(reader, error);
     if (!status) {
         reader->decoder = mem_alloc(context, reader->format->decoder_size);
         status =
             reader->decoder ? reader->format->open(reader, error) : image_no_memory(reader, error);
     }
-    if (!status) status = image_turn_check(reader, error);
+    if (!status) status = image_orient_check(reader, error);
     if (status) {
         image_close(reader);
         return status;
     }
     *info = image_oriented_info(reader);
     *out = reader;
+    return SSM2D_OK;
+}
+
+ssm2d_status image_decode_row(image_reader *reader, void *row, ssm2d_error *error)
+{
+    if (!reader->rgba) return reader->format->read_row(reader, row, error);
+    image_row_from_rgba(reader, reader->rgba + reader->next * reader->rgba_stride, 0, row);
     return SSM2D_OK;
 }
 
@@ -210,7 +211,7 @@ ssm2d_status image_read_row(image_reader *reader, void *row, ssm2d_error *error)
     if (reader->orientation > 1) {
         status = image_oriented_row(reader, row, error);
     } else {
-        status = reader->format->read_row(reader, row, error);
+        status = image_decode_row(reader, row, error);
         reader->next += !status;
     }
     reader->broken = status != SSM2D_OK;
@@ -227,4 +228,23 @@ void image_close(image_reader *reader)
     mem_free(context, reader->decoder);
     mem_free(context, reader->whole);
     mem_free(context, reader);
+}
+
+ssm2d_status image_read_rows(const ssm2d_context *context, const char *path,
+                             const image_read_options *options, image_info *info,
+                             void (*use)(void *user, const image_info *info, const uint8_t *row),
+                             void *user, ssm2d_error *error)
+{
+    image_reader *reader;
+    ssm2d_status status = image_open(context, path, options, &reader, info, error);
+    if (status) return status;
+    uint8_t *row = mem_alloc(context, image_row_bytes(info));
+    if (!row) status = image_no_memory(reader, error);
+    for (size_t r = 0; r < info->rows && !status; r++) {
+        status = image_read_row(reader, row, error);
+        if (!status && use) use(user, info, row);
+    }
+    mem_free(context, row);
+    image_close(reader);
+    return status;
 }

@@ -1,5 +1,5 @@
-/* image - image files in several formats, row by row. PNG and JPEG need memory for a few rows,
- * unless they are interlaced, progressive or turned; other formats are held whole. */
+/* image - reads and writes image files in several formats, row by row. PNG and JPEG need memory for
+ * a few rows, unless they are interlaced, progressive or rotated; others are decoded whole. */
 #ifndef SSM2D_IO_IMAGE_H
 #define SSM2D_IO_IMAGE_H
 
@@ -11,10 +11,10 @@
 typedef struct image_info {
     size_t rows, cols;
     int channels; /* 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha */
-    int depth;    /* bits of a sample: 8 or 16; 0 is taken as 8 */
+    int depth;    /* bits of a sample: 8 or 16; 0 means 8 */
 } image_info;
 
-/* Return the number of colours, 1 or 3, and the bytes of a row. */
+/* Return the number of colour channels, 1 or 3, and the bytes of a row. */
 static inline int image_colours(const image_info *info) { return info->channels < 3 ? 1 : 3; }
 static inline size_t image_row_bytes(const image_info *info)
 {
@@ -29,17 +29,17 @@ static inline uint8_t blend_white(uint8_t sample, uint8_t alpha)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The formats that this build reads, as a list for messages, and the endings of their names: "PNG,
- * JPEG, BMP, .." and "*.png, *.jpg, ..", written to text and returned. */
-enum { IMAGE_LIST = 160 }; /* bytes that such a list takes */
+/* Write the formats that this build reads, "PNG, JPEG, BMP, ..", or their file extensions, "*.png,
+ * *.jpg, ..", to text and return text. */
+enum { IMAGE_LIST = 160 }; /* bytes of such a list */
 const char *image_kinds(char text[IMAGE_LIST]);
 const char *image_endings(char text[IMAGE_LIST]);
-/* Whether a name has one of the endings, in small letters or capitals. */
+/* Whether a file name has one of these extensions, ignoring case. */
 int image_named(const char *name);
 
 typedef struct image_reader image_reader;
 
-#define IMAGE_MAX_PIXELS ((size_t)1 << 28) /* the usual limit */
+#define IMAGE_MAX_PIXELS ((size_t)1 << 28) /* the default limit */
 
 typedef struct image_read_options {
     size_t max_pixels; /* refuse an image of more before decoding it; 0: no limit */
@@ -54,24 +54,27 @@ typedef struct image_read_options {
 
 /* Opens an image; the caller ends it with image_close. The format is recognised by the file's first
  * bytes, not by its name. Rows and columns, and *info, are those of the upright image: the EXIF
- * orientation has been followed. CMYK becomes RGB. image_open has neither a limit nor other
- * options: 1 or 3 channels of 8 bits. */
-ssm2d_status image_open(const ssm2d_context *context, const char *path, image_reader **reader,
-                        image_info *info, ssm2d_error *error);
-ssm2d_status image_open_with(const ssm2d_context *context, const char *path,
-                             const image_read_options *options, image_reader **reader,
-                             image_info *info, ssm2d_error *error);
+ * orientation has been followed. CMYK becomes RGB. options NULL: no limit, and 1 or 3 channels of 8
+ * bits. */
+ssm2d_status image_open(const ssm2d_context *context, const char *path,
+                        const image_read_options *options, image_reader **reader, image_info *info,
+                        ssm2d_error *error);
 /* Reads the next row: image_row_bytes. Past the last row this is an error. */
 ssm2d_status image_read_row(image_reader *reader, void *row, ssm2d_error *error);
 void image_close(image_reader *reader);
+/* Decodes a whole image: opens it, calls `use` for each row unless it is NULL, and closes it. */
+ssm2d_status image_read_rows(const ssm2d_context *context, const char *path,
+                             const image_read_options *options, image_info *info,
+                             void (*use)(void *user, const image_info *info, const uint8_t *row),
+                             void *user, ssm2d_error *error);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct image_writer image_writer;
 
-/* The name of the format that a file name's ending asks for; NULL when it cannot be written. */
+/* The name of the format for a file name's extension; NULL if it cannot be written. */
 const char *image_written_as(const char *path);
-/* The endings of the formats that can be written, as image_endings has those that can be read. */
+/* As image_endings, for the formats that can be written. */
 const char *image_written_endings(char text[IMAGE_LIST]);
 
 typedef struct image_write_options {
@@ -80,13 +83,10 @@ typedef struct image_write_options {
     FILE *stream;       /* write to it instead of the file at path, and leave it open; or NULL */
 } image_write_options;
 
-/* Starts an image, which the caller ends with image_finish or image_abandon. image_create writes a
- * PNG. */
+/* Starts an image, which the caller ends with image_finish or image_abandon. options NULL: PNG. */
 ssm2d_status image_create(const ssm2d_context *context, const char *path, const image_info *info,
-                          image_writer **writer, ssm2d_error *error);
-ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
-                               const image_info *info, const image_write_options *options,
-                               image_writer **writer, ssm2d_error *error);
+                          const image_write_options *options, image_writer **writer,
+                          ssm2d_error *error);
 ssm2d_status image_write_row(image_writer *writer, const void *row, ssm2d_error *error);
 /* Puts the complete file in place. Frees the writer, on failure too. */
 ssm2d_status image_finish(image_writer *writer, ssm2d_error *error);

@@ -1,5 +1,5 @@
-/* image_format - what a file format of images gives to image.c and image_write.c: one table of
- * functions for reading and writing, in one file, named in image_formats.def. */
+/* image_format - the interface of an image format: one table of functions for reading and writing,
+ * in one file, listed in image_formats.def. */
 #ifndef SSM2D_IO_IMAGE_FORMAT_H
 #define SSM2D_IO_IMAGE_FORMAT_H
 
@@ -24,7 +24,7 @@ typedef struct image_format {
     const char *name;    /* for messages: "PNG" */
     const char *endings; /* of file names: "*.jpg, *.jpeg" */
 
-    /* Reading. A file is of this format when one of the magics fits its first bytes. open fills in
+    /* Reading. A file has this format if one of the magics matches its first bytes. open fills in
      * reader->info, and reader->orientation when rows are not stored upright; it finds
      * decoder_size zeroed bytes at reader->decoder, which close, called after a failure as well,
      * does not free. open is NULL when the build lacks the library that reads the format. */
@@ -58,34 +58,41 @@ struct image_reader {
     image_read_options options;
     FILE *stream;
     char *path;
-    image_info info; /* as it is stored, not turned */
+    image_info info; /* as stored, before the orientation is applied */
     int orientation; /* EXIF's, 1 to 8; 0 is taken as 1 */
-    uint8_t *whole;  /* all rows as they are stored, when they have to be turned */
+    uint8_t *whole;  /* all rows as stored, if the image has to be rotated or mirrored */
     size_t next;     /* index of the next row that is decoded */
     size_t given;    /* rows given to the caller */
     int broken;      /* a row could not be decoded: reading ends there */
     void *decoder;
+    /* For formats that decode the whole image at once: RGBA of 8 bits, owned by the decoder, and
+     * the bytes from row to row. read_row is not called. */
+    const uint8_t *rgba;
+    size_t rgba_stride;
 };
 
-/* Writes one row as reader->info and the options want it, from RGBA of 8 or, deep, 16 bits. */
+/* Decodes the next row, as it is stored. */
+ssm2d_status image_decode_row(image_reader *reader, void *row, ssm2d_error *error);
+/* Converts one row of RGBA, of 8 bits or (deep) 16, to the format of reader->info and the
+ * options. */
 void image_row_from_rgba(const image_reader *reader, const void *rgba, int deep, void *row);
 /* Reads the rest of reader->stream, for decoders that need a file in memory; the caller frees
  * *bytes with mem_free. Refuses more than IMAGE_MAX_FILE. */
 ssm2d_status image_read_all(image_reader *reader, uint8_t **bytes, size_t *size,
                             ssm2d_error *error);
-/* For open, when the sides are known: refuses more than options.max_pixels. */
+/* For `open`: refuses an image of more than options.max_pixels. */
 ssm2d_status image_check_size(const image_reader *reader, size_t rows, size_t cols,
                               ssm2d_error *error);
-/* The error of a decoder that is out of memory. */
+/* Reports that a decoder is out of memory. */
 ssm2d_status image_no_memory(const image_reader *reader, ssm2d_error *error);
-/* Returns the orientation, 1 to 8, of an EXIF block, with or without "Exif\0\0" before it. 1, which
- * is upright, for a block that does not say, or is damaged. */
+/* Returns the orientation, 1 to 8, of an EXIF block, with or without "Exif\0\0" before it; 1, which
+ * is upright, if it is missing or damaged. */
 int exif_orientation(const uint8_t *bytes, size_t size);
 
-/* The size that the caller sees: info, turned as the orientation says. */
+/* The size of the upright image. */
 image_info image_oriented_info(const image_reader *reader);
-/* Refuses an image that has to be held whole to be turned, and is too large for that. */
-ssm2d_status image_turn_check(const image_reader *reader, ssm2d_error *error);
+/* Refuses an image that is too large to be rotated or mirrored in memory. */
+ssm2d_status image_orient_check(const image_reader *reader, ssm2d_error *error);
 /* As image_read_row, for an orientation other than 1. */
 ssm2d_status image_oriented_row(image_reader *reader, void *row, ssm2d_error *error);
 
@@ -105,7 +112,7 @@ struct image_writer {
 };
 
 FILE *image_stream(image_writer *writer);
-/* The error after writing to the stream failed: says why, from errno. */
+/* Reports that writing to the stream failed, with the text of errno. */
 ssm2d_status image_write_failed(const image_writer *writer, ssm2d_error *error);
 /* The format of that name, or NULL. */
 const image_format *image_format_named(const char *name);

@@ -16,8 +16,6 @@ typedef struct decoder {
     struct heif_context *heif;
     struct heif_image_handle *handle;
     struct heif_image *image;
-    const uint8_t *rgba;
-    int stride;
 } decoder;
 
 static ssm2d_status damaged(const image_reader *reader, struct heif_error why, ssm2d_error *error)
@@ -54,11 +52,13 @@ static ssm2d_status decode(image_reader *reader, decoder *d, size_t size, ssm2d_
     bad = heif_decode_image(d->handle, &d->image, heif_colorspace_RGB, heif_chroma_interleaved_RGBA,
                             NULL);
     if (bad.code) return damaged(reader, bad, error);
-    d->rgba = heif_image_get_plane_readonly(d->image, heif_channel_interleaved, &d->stride);
+    int stride = 0;
+    reader->rgba = heif_image_get_plane_readonly(d->image, heif_channel_interleaved, &stride);
+    reader->rgba_stride = (size_t)stride;
     /* the decoded image may differ in size from the header */
     const int height = heif_image_get_height(d->image, heif_channel_interleaved);
     const int width = heif_image_get_width(d->image, heif_channel_interleaved);
-    if (!d->rgba || height != rows || width != cols)
+    if (!reader->rgba || height != rows || width != cols)
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: is a damaged HEIC/AVIF: its size differs from its header",
                     text_path(reader->path));
@@ -77,14 +77,6 @@ static ssm2d_status open_heif(image_reader *reader, ssm2d_error *error)
     if (!(d->heif = heif_context_alloc())) return image_no_memory(reader, error);
     heif_context_set_max_decoding_threads(d->heif, 0); /* several images are read at once */
     return decode(reader, d, size, error);
-}
-
-static ssm2d_status read_heif_row(image_reader *reader, void *row, ssm2d_error *error)
-{
-    const decoder *d = reader->decoder;
-    (void)error;
-    image_row_from_rgba(reader, d->rgba + reader->next * (size_t)d->stride, 0, row);
-    return SSM2D_OK;
 }
 
 static void close_heif(image_reader *reader)
@@ -111,7 +103,6 @@ const image_format image_heif = {
 #ifdef SSM2D_HEIF
     .decoder_size = sizeof(decoder),
     .open = open_heif,
-    .read_row = read_heif_row,
     .close = close_heif,
 #endif
 };

@@ -19,14 +19,14 @@
 enum { MAX_SCANS = 100 };
 
 /* The part of a decoder or an encoder that libjpeg's error functions use. */
-typedef struct trouble {
+typedef struct failure {
     struct jpeg_error_mgr errors;
     jmp_buf back;
     char message[JMSG_LENGTH_MAX];
-} trouble;
+} failure;
 
 typedef struct decoder {
-    trouble trouble; /* first: client_data points to it */
+    failure failure; /* first: client_data points to it */
     struct jpeg_decompress_struct jpeg;
     struct jpeg_progress_mgr progress;
     int ended;          /* the file ended before the image did */
@@ -37,19 +37,19 @@ typedef struct decoder {
 
 static void error_exit(j_common_ptr jpeg)
 {
-    trouble *t = jpeg->client_data;
-    t->errors.format_message(jpeg, t->message);
-    longjmp(t->back, 1);
+    failure *f = jpeg->client_data;
+    f->errors.format_message(jpeg, f->message);
+    longjmp(f->back, 1);
 }
 
 static void output_message(j_common_ptr jpeg) { (void)jpeg; }
 
-static void handle_trouble(trouble *t, void (*emit)(j_common_ptr jpeg, int level))
+static void set_error_handlers(failure *f, void (*emit)(j_common_ptr jpeg, int level))
 {
-    jpeg_std_error(&t->errors);
-    t->errors.error_exit = error_exit;
-    t->errors.emit_message = emit;
-    t->errors.output_message = output_message;
+    jpeg_std_error(&f->errors);
+    f->errors.error_exit = error_exit;
+    f->errors.emit_message = emit;
+    f->errors.output_message = output_message;
 }
 
 /* level: -1 for a warning, 0 and above for tracing, which is ignored. */
@@ -57,7 +57,7 @@ static void emit_message(j_common_ptr jpeg, int level)
 {
     decoder *d = jpeg->client_data;
     if (level >= 0) return;
-    switch (d->trouble.errors.msg_code) {
+    switch (d->failure.errors.msg_code) {
     case JWRN_ADOBE_XFORM:
     case JWRN_EXTRANEOUS_DATA:
     case JWRN_JFIF_MAJOR:
@@ -71,7 +71,7 @@ static void watch_progress(j_common_ptr jpeg)
 {
     decoder *d = jpeg->client_data;
     d->too_many_scans = d->jpeg.input_scan_number > MAX_SCANS;
-    if (d->too_many_scans) longjmp(d->trouble.back, 1);
+    if (d->too_many_scans) longjmp(d->failure.back, 1);
 }
 
 static ssm2d_status fail_jpeg(image_reader *reader, ssm2d_error *error)
@@ -80,16 +80,16 @@ static ssm2d_status fail_jpeg(image_reader *reader, ssm2d_error *error)
     const char *path = text_path(reader->path);
     if (d->too_many_scans)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %d scans", path, MAX_SCANS);
-    if (!d->ended && d->trouble.errors.msg_code == JERR_OUT_OF_MEMORY)
+    if (!d->ended && d->failure.errors.msg_code == JERR_OUT_OF_MEMORY)
         return image_no_memory(reader, error);
     if (!reader->info.rows)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is a damaged JPEG: %s", path,
-                    d->ended ? "the file ends early" : d->trouble.message);
+                    d->ended ? "the file ends early" : d->failure.message);
     if (d->ended)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: ends in row %zu of %zu", path,
                     reader->next + 1, reader->info.rows);
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is damaged in row %zu of %zu: %s", path,
-                reader->next + 1, reader->info.rows, d->trouble.message);
+                reader->next + 1, reader->info.rows, d->failure.message);
 }
 
 /* The bytes that libjpeg needs for an image of several scans: it holds all coefficients. */
@@ -115,11 +115,11 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
 {
     decoder *d = reader->decoder;
     struct jpeg_decompress_struct *jpeg = &d->jpeg;
-    handle_trouble(&d->trouble, emit_message);
-    jpeg->err = &d->trouble.errors;
+    set_error_handlers(&d->failure, emit_message);
+    jpeg->err = &d->failure.errors;
     jpeg->client_data = d;
     d->progress.progress_monitor = watch_progress;
-    if (setjmp(d->trouble.back)) return fail_jpeg(reader, error);
+    if (setjmp(d->failure.back)) return fail_jpeg(reader, error);
 
     jpeg_create_decompress(jpeg);
     jpeg->progress = &d->progress;
@@ -137,11 +137,11 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
                     "%s: has %u x %u pixels and is progressive: save it as a baseline JPEG",
                     text_path(reader->path), jpeg->image_height, jpeg->image_width);
-    const int printed = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
-    jpeg->out_color_space = printed                                   ? JCS_CMYK
+    const int is_cmyk = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
+    jpeg->out_color_space = is_cmyk                                   ? JCS_CMYK
                             : jpeg->jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE
                                                                       : JCS_RGB;
-    if (printed && !(d->cmyk = mem_alloc(reader->context, (size_t)jpeg->image_width * 4)))
+    if (is_cmyk && !(d->cmyk = mem_alloc(reader->context, (size_t)jpeg->image_width * 4)))
         return fail_memory(error, "%s: %u columns", text_path(reader->path), jpeg->image_width);
     d->inverted = jpeg->saw_Adobe_marker;
     find_orientation(reader, jpeg);
@@ -154,7 +154,7 @@ static ssm2d_status open_jpeg(image_reader *reader, ssm2d_error *error)
     }
     jpeg_start_decompress(jpeg);
     reader->info = (image_info){jpeg->output_height, jpeg->output_width,
-                                printed ? 3 : jpeg->output_components, 8};
+                                is_cmyk ? 3 : jpeg->output_components, 8};
     return SSM2D_OK;
 }
 
@@ -172,7 +172,7 @@ static void rgb_from_cmyk(const decoder *d, size_t cols, uint8_t *row)
 static ssm2d_status read_jpeg_row(image_reader *reader, void *row, ssm2d_error *error)
 {
     decoder *d = reader->decoder;
-    if (setjmp(d->trouble.back)) return fail_jpeg(reader, error);
+    if (setjmp(d->failure.back)) return fail_jpeg(reader, error);
     JSAMPROW rows[] = {d->cmyk ? d->cmyk : row};
     jpeg_read_scanlines(&d->jpeg, rows, 1); /* a stdio source never pauses: one row, or an error */
     if (d->cmyk) rgb_from_cmyk(d, reader->info.cols, row);
@@ -190,7 +190,7 @@ static void close_jpeg(image_reader *reader)
 /* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct encoder {
-    trouble trouble; /* first: client_data points to it */
+    failure failure; /* first: client_data points to it */
     struct jpeg_compress_struct jpeg;
 } encoder;
 
@@ -199,21 +199,21 @@ static void ignore_message(j_common_ptr jpeg, int level) { (void)jpeg, (void)lev
 static ssm2d_status fail_encoding(image_writer *writer, ssm2d_error *error)
 {
     const encoder *e = writer->encoder;
-    if (e->trouble.errors.msg_code == JERR_FILE_WRITE) return image_write_failed(writer, error);
+    if (e->failure.errors.msg_code == JERR_FILE_WRITE) return image_write_failed(writer, error);
     return fail(error,
-                e->trouble.errors.msg_code == JERR_OUT_OF_MEMORY ? SSM2D_ERROR_MEMORY
+                e->failure.errors.msg_code == JERR_OUT_OF_MEMORY ? SSM2D_ERROR_MEMORY
                                                                  : SSM2D_ERROR_SYSTEM,
-                "%s: cannot be written as JPEG: %s", text_path(writer->path), e->trouble.message);
+                "%s: cannot be written as JPEG: %s", text_path(writer->path), e->failure.message);
 }
 
 static ssm2d_status create_jpeg(image_writer *writer, ssm2d_error *error)
 {
     encoder *e = writer->encoder;
     struct jpeg_compress_struct *jpeg = &e->jpeg;
-    handle_trouble(&e->trouble, ignore_message);
-    jpeg->err = &e->trouble.errors;
+    set_error_handlers(&e->failure, ignore_message);
+    jpeg->err = &e->failure.errors;
     jpeg->client_data = e;
-    if (setjmp(e->trouble.back)) return fail_encoding(writer, error);
+    if (setjmp(e->failure.back)) return fail_encoding(writer, error);
     jpeg_create_compress(jpeg);
     jpeg_stdio_dest(jpeg, image_stream(writer));
     jpeg->image_width = (JDIMENSION)writer->info.cols;
@@ -230,7 +230,7 @@ static ssm2d_status write_jpeg_row(image_writer *writer, const void *row, int la
                                    ssm2d_error *error)
 {
     encoder *e = writer->encoder;
-    if (setjmp(e->trouble.back)) return fail_encoding(writer, error);
+    if (setjmp(e->failure.back)) return fail_encoding(writer, error);
     JSAMPROW rows[] = {(JSAMPROW)row}; /* is only read */
     jpeg_write_scanlines(&e->jpeg, rows, 1);
     if (last) jpeg_finish_compress(&e->jpeg);

@@ -1,7 +1,7 @@
-/* image_orient - images whose EXIF orientation says that they are stored turned or mirrored, and
- * BMPs, which begin with their last row. All rows are decoded before the first is passed on.
+/* image_orient - images that are stored rotated or mirrored, by their EXIF orientation, and BMPs,
+ * which begin with their last row. All rows are decoded before the first is returned.
  *
- * Pixel (r, c) of the upright image is this one of the R x C that are stored:
+ * Pixel (r, c) of the upright image is this pixel of the R x C stored ones:
  *     1  (r, c)            5  (c, r)
  *     2  (r, C-1-c)        6  (R-1-c, r)
  *     3  (R-1-r, C-1-c)    7  (R-1-c, C-1-r)
@@ -60,12 +60,12 @@ image_info image_oriented_info(const image_reader *reader)
     return info;
 }
 
-ssm2d_status image_turn_check(const image_reader *reader, ssm2d_error *error)
+ssm2d_status image_orient_check(const image_reader *reader, ssm2d_error *error)
 {
     const size_t row = image_row_bytes(&reader->info);
     if (reader->orientation <= 1 || reader->info.rows <= IMAGE_MAX_WHOLE / row) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                "%s: has %zu x %zu pixels that have to be turned (orientation %d): save it upright",
+                "%s: has %zu x %zu pixels, too many to rotate (orientation %d): save it upright",
                 text_path(reader->path), reader->info.rows, reader->info.cols, reader->orientation);
 }
 
@@ -75,10 +75,10 @@ static ssm2d_status decode_all(image_reader *reader, ssm2d_error *error)
     ssm2d_status status = SSM2D_OK;
     reader->whole = mem_alloc(reader->context, reader->info.rows * row);
     if (!reader->whole)
-        return fail_memory(error, "%s: turning %zu x %zu pixels", text_path(reader->path),
+        return fail_memory(error, "%s: rotating %zu x %zu pixels", text_path(reader->path),
                            reader->info.rows, reader->info.cols);
     for (; reader->next < reader->info.rows && !status; reader->next += !status)
-        status = reader->format->read_row(reader, reader->whole + reader->next * row, error);
+        status = image_decode_row(reader, reader->whole + reader->next * row, error);
     return status;
 }
 

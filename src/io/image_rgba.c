@@ -1,5 +1,5 @@
-/* image_rgba - converts decoded rows of RGBA to the rows that the caller asked for: blended over
- * white and reduced to 8 bits, or exact. */
+/* image_rgba - converts decoded rows of RGBA to the caller's format: blended over white and reduced
+ * to 8 bits, or exact. */
 #include "io/image_format.h"
 
 #include <string.h>

@@ -15,8 +15,8 @@ typedef struct decoder {
     TIFF *tiff;
     uint8_t *file;
     size_t size, at;
-    uint8_t *rgba;     /* the picture; NULL: rows are read one by one */
-    int white_is_zero; /* of such rows */
+    uint8_t *rgba;     /* the whole image; NULL: rows are read one by one */
+    int white_is_zero; /* in such rows */
     char message[160]; /* libtiff's first error */
     char missing[160]; /* its first warning that rows are missing */
 } decoder;
@@ -44,7 +44,7 @@ static toff_t seek(thandle_t user, toff_t offset, int from)
     decoder *d = user;
     const size_t base = from == SEEK_CUR ? d->at : from == SEEK_END ? d->size : 0;
     d->at = base + (size_t)offset;
-    if (d->at > d->size) d->at = d->size; /* reading there gives nothing */
+    if (d->at > d->size) d->at = d->size; /* reads return nothing there */
     return d->at;
 }
 
@@ -141,7 +141,7 @@ static void check_strips(decoder *d)
 /* ---- 8 bits ---------------------------------------------------------------------------------- */
 
 /* Divides colours by alpha, because libtiff has multiplied them. */
-static void straighten(uint8_t *rgba, size_t pixels)
+static void unpremultiply(uint8_t *rgba, size_t pixels)
 {
     for (; pixels; pixels--, rgba += 4)
         for (int c = 0; c < 3 && rgba[3] && rgba[3] < 255; c++) {
@@ -175,7 +175,9 @@ static ssm2d_status decode(image_reader *reader, decoder *d, ssm2d_error *error)
     TIFFRGBAImageEnd(&image);
     if (!status) status = check_missing(reader, error);
     if (status) return status;
-    if (alpha) straighten(d->rgba, rows * cols);
+    if (alpha) unpremultiply(d->rgba, rows * cols);
+    reader->rgba = d->rgba;
+    reader->rgba_stride = cols * 4;
     reader->info.channels = (grey ? 1 : 3) + (alpha && reader->options.exact);
     return SSM2D_OK;
 }
@@ -230,10 +232,6 @@ static ssm2d_status open_tiff(image_reader *reader, ssm2d_error *error)
 static ssm2d_status read_tiff_row(image_reader *reader, void *row, ssm2d_error *error)
 {
     decoder *d = reader->decoder;
-    if (d->rgba) {
-        image_row_from_rgba(reader, d->rgba + reader->next * reader->info.cols * 4, 0, row);
-        return SSM2D_OK;
-    }
     if (TIFFReadScanline(d->tiff, row, (uint32_t)reader->next, 0) != 1)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is damaged in row %zu of %zu: %s",
                     text_path(reader->path), reader->next + 1, reader->info.rows, d->message);

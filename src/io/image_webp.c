@@ -68,16 +68,10 @@ static ssm2d_status open_webp(image_reader *reader, ssm2d_error *error)
     find_orientation(reader, d->file, size);
     mem_free(reader->context, d->file);
     d->file = NULL;
+    reader->rgba = d->rgba;
+    reader->rgba_stride = cols * 4;
     reader->info = (image_info){rows, cols, 3, 8};
     if (reader->options.exact && config.input.has_alpha) reader->info.channels = 4;
-    return SSM2D_OK;
-}
-
-static ssm2d_status read_webp_row(image_reader *reader, void *row, ssm2d_error *error)
-{
-    const decoder *d = reader->decoder;
-    (void)error;
-    image_row_from_rgba(reader, d->rgba + reader->next * reader->info.cols * 4, 0, row);
     return SSM2D_OK;
 }
 
@@ -98,7 +92,6 @@ const image_format image_webp = {
 #ifdef SSM2D_WEBP
     .decoder_size = sizeof(decoder),
     .open = open_webp,
-    .read_row = read_webp_row,
     .close = close_webp,
 #endif
 };

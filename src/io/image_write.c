@@ -4,7 +4,6 @@
 #include "io/image_format.h"
 #include "io/text.h"
 
-#include <errno.h>
 #include <string.h>
 
 FILE *image_stream(image_writer *writer)
@@ -14,8 +13,7 @@ FILE *image_stream(image_writer *writer)
 
 ssm2d_status image_write_failed(const image_writer *writer, ssm2d_error *error)
 {
-    return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be written: %s", text_path(writer->path),
-                strerror(errno));
+    return fail_errno(error, writer->path, "cannot be written");
 }
 
 static ssm2d_status check_info(const char *path, const image_info *info, const image_format *format,
@@ -39,17 +37,11 @@ static ssm2d_status check_info(const char *path, const image_info *info, const i
 }
 
 ssm2d_status image_create(const ssm2d_context *context, const char *path, const image_info *info,
-                          image_writer **out, ssm2d_error *error)
-{
-    return image_create_with(context, path, info, &(image_write_options){0}, out, error);
-}
-
-ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
-                               const image_info *info, const image_write_options *options,
-                               image_writer **out, ssm2d_error *error)
+                          const image_write_options *options, image_writer **out,
+                          ssm2d_error *error)
 {
     *out = NULL;
-    const char *name = options->format ? options->format : "PNG";
+    const char *name = options && options->format ? options->format : "PNG";
     const image_format *format = image_format_named(name);
     if (!format || !format->create)
         return fail(error, SSM2D_ERROR_UNSUPPORTED, "%s: %s images cannot be written",
@@ -60,12 +52,13 @@ ssm2d_status image_create_with(const ssm2d_context *context, const char *path,
     if (!writer) return fail_memory(error, "writing %s", text_path(path));
     writer->context = context;
     writer->info = *info;
-    writer->options = *options;
+    if (options) writer->options = *options;
     writer->format = format;
     writer->path = strcpy((char *)(writer + 1), path);
     writer->encoder = mem_alloc(context, format->encoder_size);
     if (!writer->encoder) status = fail_memory(error, "writing %s", text_path(path));
-    if (!status && !options->stream) status = atomic_open(context, path, &writer->file, error);
+    if (!status && !writer->options.stream)
+        status = atomic_open(context, path, &writer->file, error);
     if (!status) status = format->create(writer, error);
     if (status)
         image_abandon(writer);

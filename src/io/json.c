@@ -204,12 +204,12 @@ static int difference(const cJSON *one, const cJSON *two, const char *prefix, co
             return difference(item, other, item->string, a, b, what, size);
         snprintf(what, size, "%s%s%s is %s in %s and %s in %s", prefix, *prefix ? "." : "",
                  item->string, json_show(item, x, sizeof x), a,
-                 other ? json_show(other, y, sizeof y) : "not there", b);
+                 other ? json_show(other, y, sizeof y) : "missing", b);
         return 1;
     }
     for (const cJSON *item = two->child; item; item = item->next) {
         if (cJSON_GetObjectItemCaseSensitive(one, item->string)) continue;
-        snprintf(what, size, "%s%s%s is %s in %s and not there in %s", prefix, *prefix ? "." : "",
+        snprintf(what, size, "%s%s%s is %s in %s and missing in %s", prefix, *prefix ? "." : "",
                  item->string, json_show(item, x, sizeof x), b, a);
         return 1;
     }

@@ -1,5 +1,6 @@
 #include "io/npy.h"
 
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
@@ -9,7 +10,7 @@
 #include <sys/stat.h>
 
 static const char magic[] = "\x93NUMPY";
-enum { MAGIC = 6, MAX_HEADER = 1 << 16 };
+enum { MAGIC = 6, MAX_HEADER = 1 << 16, MAX_HEAD = MAGIC + 6 + MAX_HEADER };
 
 static const struct {
     const char *descr;
@@ -227,17 +228,29 @@ static ssm2d_status alloc_data(const ssm2d_context *context, const char *name, s
     return SSM2D_OK;
 }
 
+/* Parses everything before the data, from the first bytes of a file of `size` bytes; *start becomes
+ * the offset of the data. */
+static ssm2d_status parse_head(const char *name, const char *bytes, size_t size, npy_array *array,
+                               size_t *start, ssm2d_error *error)
+{
+    size_t length = 0;
+    ssm2d_status status =
+        parse_start(name, (const unsigned char *)bytes, size, start, &length, error);
+    if (!status) status = parse_header(name, bytes + *start, length, array, error);
+    *start += length;
+    return status;
+}
+
 ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const void *bytes,
                        size_t size, npy_array *array, ssm2d_error *error)
 {
     npy_array a = {0};
-    size_t start = 0, length = 0;
+    size_t start = 0;
     *array = a;
-    ssm2d_status status = parse_start(name, bytes, size, &start, &length, error);
-    if (!status) status = parse_header(name, (const char *)bytes + start, length, &a, error);
-    if (!status) status = alloc_data(context, name, size - start - length, &a, error);
+    ssm2d_status status = parse_head(name, bytes, size, &a, &start, error);
+    if (!status) status = alloc_data(context, name, size - start, &a, error);
     if (status) return status;
-    memcpy(a.data, (const char *)bytes + start + length, size - start - length);
+    memcpy(a.data, (const char *)bytes + start, size - start);
     *array = a;
     return SSM2D_OK;
 }
@@ -245,48 +258,34 @@ ssm2d_status npy_parse(const ssm2d_context *context, const char *name, const voi
 ssm2d_status npy_read(const ssm2d_context *context, const char *path, npy_array *array,
                       ssm2d_error *error)
 {
-    npy_array a = {0};
     FILE *stream;
-    char *header = NULL;
-    unsigned char first[MAGIC + 6] = {0};
-    size_t start = 0, length = 0, size;
+    size_t start = 0, size = 0;
     struct stat info;
-    *array = a;
+    *array = (npy_array){0};
     ssm2d_status status = file_open_regular(path, &stream, error);
     if (status) return status;
-    if (fstat(fileno(stream), &info)) {
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read", text_path(path));
-        goto done;
-    }
-    /* a short read means a short file or a failure; both are detected below */
-    size = fread(first, 1, sizeof first, stream);
-    if ((size_t)info.st_size > size && size == sizeof first) size = (size_t)info.st_size;
-    status = parse_start(path, first, size, &start, &length, error);
-    if (status) goto done;
-    header = mem_alloc(context, length);
-    if (!header) {
+    npy_array a = {0};
+    char *head = mem_alloc(context, MAX_HEAD);
+    if (!head)
         status = fail_memory(error, "%s: header", text_path(path));
-        goto done;
+    else if (fstat(fileno(stream), &info))
+        status = fail_errno(error, path, "cannot be read");
+    if (!status) {
+        size = fread(head, 1, MAX_HEAD, stream); /* a failure looks like a short file */
+        if (size == MAX_HEAD) size = max_size(size, (size_t)info.st_size);
+        status = parse_head(path, head, size, &a, &start, error);
     }
-    if (fseek(stream, (long)start, SEEK_SET) || fread(header, 1, length, stream) != length) {
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: its header cannot be read", text_path(path));
-        goto done;
-    }
-    status = parse_header(path, header, length, &a, error);
-    if (!status) status = alloc_data(context, path, size - start - length, &a, error);
-    if (status) goto done;
-    size_t got = fread(a.data, 1, size - start - length, stream);
-    if (got != size - start - length) {
-        status =
-            fail(error, SSM2D_ERROR_SYSTEM, "%s: only %zu of its %zu bytes of data can be read",
-                 text_path(path), got, size - start - length);
-        goto done;
-    }
-    *array = a;
-    a.data = NULL;
-done:
-    mem_free(context, a.data);
-    mem_free(context, header);
+    if (!status) status = alloc_data(context, path, size - start, &a, error);
+    if (!status
+        && (fseek(stream, (long)start, SEEK_SET)
+            || fread(a.data, 1, size - start, stream) != size - start))
+        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: its %zu bytes of data cannot be read",
+                      text_path(path), size - start);
+    if (status)
+        npy_free(context, &a);
+    else
+        *array = a;
+    mem_free(context, head);
     fclose(stream);
     return status;
 }
@@ -326,9 +325,7 @@ ssm2d_status npy_write(const ssm2d_context *context, const char *path, npy_type 
     if (status) return status;
     status = atomic_write(&file, header, total, error);
     if (!status) status = atomic_write(&file, data, bytes, error);
-    if (!status) return atomic_commit(&file, error);
-    atomic_cancel(&file);
-    return status;
+    return atomic_end(&file, status, error);
 }
 
 void npy_free(const ssm2d_context *context, npy_array *array)

@@ -64,9 +64,7 @@ static ssm2d_status fetch(const safetensors *file, size_t offset, void *out, siz
         ssize_t got =
             pread(fileno(file->stream), (char *)out + have, size - have, (off_t)(offset + have));
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0)
-            return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(file->path),
-                        strerror(errno));
+        if (got < 0) return fail_errno(error, file->path, "cannot be read");
         if (got == 0)
             return fail(error, SSM2D_ERROR_SYSTEM,
                         "%s: ends after %zu bytes: it was changed while it was read",

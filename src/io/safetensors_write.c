@@ -134,7 +134,7 @@ ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, s
                                const safetensors_note *notes, ssm2d_error *error)
 {
     char *text = NULL;
-    atomic_file file = {0};
+    atomic_file file;
     const size_t max_count = max_size(count, note_count);
     const char **names = mem_alloc(context, max_count * sizeof *names);
     if (!names) return fail_memory(error, "%s: %zu names", text_path(path), max_count);
@@ -144,9 +144,7 @@ ssm2d_status safetensors_write(const ssm2d_context *context, const char *path, s
     if (!status) status = check_names(path, note_count, names, error);
     if (!status) status = make_header(path, count, items, note_count, notes, &text, error);
     if (!status) status = atomic_open(context, path, &file, error);
-    if (!status) status = write_all(&file, text, count, items, error);
-    if (!status) status = atomic_commit(&file, error);
-    atomic_cancel(&file);
+    if (!status) status = atomic_end(&file, write_all(&file, text, count, items, error), error);
     cJSON_free(text);
     mem_free(context, names);
     return status;

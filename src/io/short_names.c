@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-enum { MOST_PARTS = 8 };
+enum { MAX_PARTS = 8 };
 
-/* The end of a folder's name that has so many parts. */
+/* The last `parts` components of a path. */
 static const char *end_of(const char *folder, int parts)
 {
     const char *at = folder + strlen(folder);
@@ -23,14 +23,14 @@ static int is_unique(const char *const *folders, int count, int i, int parts)
     return 1;
 }
 
-static const char *end_that_differs(const char *const *folders, int count, int i)
+static const char *unique_end(const char *const *folders, int count, int i)
 {
-    for (int parts = 1; parts < MOST_PARTS; parts++)
+    for (int parts = 1; parts < MAX_PARTS; parts++)
         if (is_unique(folders, count, i, parts)) return end_of(folders[i], parts);
     return folders[i];
 }
 
-/* Whether one of the parts of name, joined by '+', is this one. */
+/* Whether `name`, parts joined by '+', has this part. */
 static int has_part(const char *name, const char *part, size_t length)
 {
     for (;;) {
@@ -48,7 +48,7 @@ static int all_have(char *const *ends, int count, const char *part, size_t lengt
     return k == count;
 }
 
-/* Writes the parts of an end that some of the others do not have; returns how many bytes. */
+/* Writes the parts of `end` that not all ends have; returns the number of bytes. */
 static size_t write_own_parts(char *const *ends, int count, const char *end, char *out)
 {
     size_t used = 0;
@@ -65,8 +65,8 @@ static size_t write_own_parts(char *const *ends, int count, const char *end, cha
     }
 }
 
-/* Names without the parts that all have; 0 when they would not tell the folders apart. */
-static int leave_out_common(char *const *ends, int count, char **names, char *text)
+/* Makes names without the common parts; returns 0 if they would not be unique. */
+static int drop_common_parts(char *const *ends, int count, char **names, char *text)
 {
     for (int i = 0; i < count; i++) {
         names[i] = text;
@@ -89,11 +89,11 @@ char **short_names_make(const ssm2d_context *context, const char *const *folders
     if (!names) return NULL;
     char **ends = names + n, *text = (char *)(ends + n);
     for (int i = 0; i < count; i++) {
-        const char *end = end_that_differs(folders, count, i);
+        const char *end = unique_end(folders, count, i);
         const size_t size = strlen(end) + 1;
         ends[i] = memcpy(text, end, size);
         text += size;
     }
-    if (!leave_out_common(ends, count, names, text)) memcpy(names, ends, n * sizeof *names);
+    if (!drop_common_parts(ends, count, names, text)) memcpy(names, ends, n * sizeof *names);
     return names;
 }

@@ -1,8 +1,8 @@
-/* short_names - names for a list of folders: the ends of their paths, as long as is needed to tell
- * them apart, without what all of them say.
+/* short_names - short unique names for a list of folders: the shortest unique ends of their paths,
+ * without the parts that all of them have.
  *
- * The names of folders that `ssm2d reproduce` makes consist of parts joined by '+', most of which
- * they have in common: data+vit+none+seed=0 and data+vit+ssm2d+seed=0 become none and ssm2d. */
+ * Folders of `ssm2d reproduce` have names of parts joined by '+', most of which are the same:
+ * data+vit+none+seed=0 and data+vit+ssm2d+seed=0 become none and ssm2d. */
 #ifndef SSM2D_IO_SHORT_NAMES_H
 #define SSM2D_IO_SHORT_NAMES_H
 

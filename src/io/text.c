@@ -1,7 +1,9 @@
 #include "io/text.h"
 
 #include "core/printable.h"
+#include "core/status.h"
 
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -14,6 +16,11 @@ const char *text_path(const char *path)
     const char *tail = path + length - PATH_SHOWN;
     const char *slash = strchr(tail, '/');
     return slash && slash[1] ? slash + 1 : tail;
+}
+
+ssm2d_status fail_errno(ssm2d_error *error, const char *path, const char *what)
+{
+    return fail(error, SSM2D_ERROR_SYSTEM, "%s: %s: %s", text_path(path), what, strerror(errno));
 }
 
 const char *text_show(const char *text, size_t length, char *out, size_t size)
@@ -37,7 +44,7 @@ int text_utf8(const char *text)
     for (int i = 1; i < n; i++)
         if ((t[i] & 0xc0) != 0x80) return 0;
     if (n < 3) return n;
-    /* forms that are too long, surrogates, and what is beyond U+10FFFF */
+    /* overlong forms, surrogates, and code points above U+10FFFF */
     const int bad = (t[0] == 0xe0 && t[1] < 0xa0) || (t[0] == 0xed && t[1] > 0x9f)
                     || (t[0] == 0xf0 && t[1] < 0x90) || (t[0] == 0xf4 && t[1] > 0x8f);
     return bad ? 0 : n;
@@ -62,6 +69,16 @@ const char *text_valid(const char *text, char *out, size_t size)
     text_show(text, strlen(text), out, size);
     text_make_utf8(out);
     return out;
+}
+
+char *text_next_line(char **rest)
+{
+    char *line = *rest;
+    if (!*line) return NULL;
+    *rest = line + strcspn(line, "\n");
+    if (**rest) *(*rest)++ = 0;
+    line[strcspn(line, "\r")] = 0;
+    return line;
 }
 
 void text_print(FILE *out, const char *text)

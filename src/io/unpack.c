@@ -42,9 +42,7 @@ static ssm2d_status write_entry(const ssm2d_context *context, const char *path, 
         else
             status = atomic_write(&file, buffer, (size_t)got, error);
     }
-    if (!status) return atomic_commit(&file, error);
-    atomic_cancel(&file);
-    return status;
+    return atomic_end(&file, status, error);
 }
 
 static ssm2d_status read_entries(const ssm2d_context *context, const char *path, struct archive *a,

@@ -1,4 +1,4 @@
-/* unpack - single files out of an archive, such as a .tgz, with libarchive. */
+/* unpack - extracts single files from an archive, such as a .tgz, with libarchive. */
 #ifndef SSM2D_IO_UNPACK_H
 #define SSM2D_IO_UNPACK_H
 

@@ -208,8 +208,7 @@ void html_png(html *h, size_t rows, size_t cols, int channels, const uint8_t *pi
     }
     html_put(h, "data:image/png;base64,");
     const image_write_options options = {.stream = stream};
-    ssm2d_status status =
-        image_create_with(h->context, h->file.path, &info, &options, &writer, &error);
+    ssm2d_status status = image_create(h->context, h->file.path, &info, &options, &writer, &error);
     for (size_t i = 0; i < rows && !status; i++)
         status = image_write_row(writer, pixels + i * cols * (size_t)channels, &error);
     if (!status)

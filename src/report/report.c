@@ -3,11 +3,16 @@
 
 #include "core/status.h"
 #include "io/text.h"
-#include "report/assets.h"
 #include "report/section.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static const section *const sections[] = {
+    &section_results, &section_curves, &section_confusion, &section_classes,  &section_wrong,
+    &section_kernels, &section_fields, &section_operators, &section_settings, &section_environment,
+};
+enum { SECTIONS = sizeof sections / sizeof *sections };
 
 /* ---- page ------------------------------------------------------------------------------------ */
 
@@ -32,19 +37,21 @@ static void put_head(html *h, const report *r)
     html_put(h, "</style>\n</head>\n<body>\n");
 }
 
-/* A section for tasks is shown when one of the runs has a task that names it. */
 static int is_shown(const section *s, const report *r)
 {
     int named = !s->for_tasks;
     for (int i = 0; i < r->run_count && !named; i++)
         named = !r->runs[i].known || task_has_section(r->runs[i].task, s->id);
-    return named && (!s->has || s->has(r));
+    if (!named) return 0;
+    if (s->has) return s->has(r);
+    int panels = !s->panel;
+    for (int g = 0; g < r->group_count && !panels; g++) panels = s->panel(r, g) != NULL;
+    return panels;
 }
 
 static void put_header(html *h, const report *r)
 {
     const report_run *first = NULL;
-    const section *s;
     for (int i = 0; i < r->run_count && !first; i++)
         if (r->runs[i].known) first = &r->runs[i];
     html_put(h, "<header class=\"top\">\n<div><p class=\"brand\">ssm2d report</p>\n<h1>");
@@ -56,18 +63,20 @@ static void put_header(html *h, const report *r)
     }
     html_put(h, "</p></div>\n<button id=\"theme\" type=\"button\" hidden>Dark</button>\n</header>\n"
                 "<nav aria-label=\"Sections\"><ul>\n");
-    for (int i = 0; (s = section_at(i)); i++)
-        if (is_shown(s, r)) html_printf(h, "<li><a href=\"#%s\">%s</a></li>\n", s->id, s->title);
+    for (int i = 0; i < SECTIONS; i++)
+        if (is_shown(sections[i], r))
+            html_printf(h, "<li><a href=\"#%s\">%s</a></li>\n", sections[i]->id,
+                        sections[i]->title);
     html_put(h, "</ul></nav>\n<main>\n");
 }
 
 static ssm2d_status put_page(html *h, const report *r, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
-    const section *s;
     put_head(h, r);
     put_header(h, r);
-    for (int i = 0; (s = section_at(i)) && !status; i++) {
+    for (int i = 0; i < SECTIONS && !status; i++) {
+        const section *s = sections[i];
         if (!is_shown(s, r)) continue;
         html_printf(
             h, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s</h2>\n",

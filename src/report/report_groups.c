@@ -15,7 +15,9 @@ enum {
     LABEL_NAME = 48 /* at most, of a run's name as a label */
 };
 
-int report_key_counts(const char *key)
+/* Whether a setting distinguishes groups: not the seed, nor settings that do not affect results,
+ * such as the number of workers. */
+static int key_counts(const char *key)
 {
     return strcmp(key, "seed") && train_setting_affects_result(key);
 }
@@ -69,18 +71,15 @@ static int same_group(const report *r, const report_run *a, const report_run *b)
 {
     if (!a->known || !b->known) return 0;
     for (int i = 0; i < r->key_count; i++)
-        if (report_key_counts(r->keys[i]) && !same_value(a, b, r->keys[i])) return 0;
+        if (key_counts(r->keys[i]) && !same_value(a, b, r->keys[i])) return 0;
     return 1;
 }
 
-static const report_run *first_of(const report *r, int group)
-{
-    return &r->runs[r->groups[group].first];
-}
+const report_run *group_run(const report *r, int group) { return &r->runs[r->groups[group].first]; }
 
 int report_groups_share(const report *r, int one, int other, const char *key)
 {
-    return same_value(first_of(r, one), first_of(r, other), key);
+    return same_value(group_run(r, one), group_run(r, other), key);
 }
 
 /* Whether the names of the runs are lists of settings, as `ssm2d reproduce` makes them. */
@@ -94,7 +93,7 @@ static int names_are_settings(const report *r)
 /* Whether a group's label is the name of its only run, which says more than many settings. */
 static int goes_by_name(const report *r, int group)
 {
-    if (!first_of(r, group)->known) return 1;
+    if (!group_run(r, group)->known) return 1;
     return r->groups[group].count == 1 && !r->names_are_settings;
 }
 
@@ -103,11 +102,11 @@ static int goes_by_name(const report *r, int group)
  * name as label need nothing else. */
 static int tells_apart(const report *r, int group, const char *key)
 {
-    const report_run *one = first_of(r, group);
+    const report_run *one = group_run(r, group);
     const int common = train_settings_is_common(key);
-    if (!report_key_counts(key) || !strcmp(key, "model") || !strcmp(key, "mixer.kind")) return 0;
+    if (!key_counts(key) || !strcmp(key, "model") || !strcmp(key, "mixer.kind")) return 0;
     for (int i = 0; i < r->group_count; i++) {
-        const report_run *other = first_of(r, i);
+        const report_run *other = group_run(r, i);
         if (goes_by_name(r, i) || same_value(one, other, key)) continue;
         if (common || (same_value(one, other, "model") && same_value(one, other, "mixer.kind")))
             return 1;
@@ -123,7 +122,7 @@ static void append(char label[GROUP_LABEL], const char *text)
 
 static void make_label(const report *r, int group)
 {
-    const report_run *run = first_of(r, group);
+    const report_run *run = group_run(r, group);
     char *label = r->groups[group].label;
     char data[GROUP_LABEL];
     int count = 0;
@@ -168,7 +167,7 @@ static void tell_apart(report *r)
     for (int g = 0; g < r->group_count; g++) {
         if (!r->groups[g].unclear) continue;
         append(r->groups[g].label, " · ");
-        append(r->groups[g].label, first_of(r, g)->name);
+        append(r->groups[g].label, group_run(r, g)->name);
     }
 }
 
@@ -192,11 +191,11 @@ static ssm2d_status make_groups(report *r, ssm2d_error *error)
     for (int i = 0; i < r->run_count; i++) {
         report_run *run = &r->runs[i];
         int g = 0;
-        while (g < r->group_count && !same_group(r, run, first_of(r, g))) g++;
+        while (g < r->group_count && !same_group(r, run, group_run(r, g))) g++;
         if (g == r->group_count) r->groups[r->group_count++] = (report_group){.first = i};
         run->group = g;
         r->groups[g].count++;
-        if (shows_more(run, first_of(r, g))) r->groups[g].first = i;
+        if (shows_more(run, group_run(r, g))) r->groups[g].first = i;
     }
     r->names_are_settings = names_are_settings(r);
     for (int g = 0; g < r->group_count; g++) make_label(r, g);
@@ -265,7 +264,7 @@ void report_close(report *r)
     mem_free(r->context, r->keys);
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 int report_is_repeat(const report *r, int run)
 {

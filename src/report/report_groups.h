@@ -38,9 +38,9 @@ ssm2d_status report_open(ssm2d_context *context, const char *const *folders, int
                          ssm2d_error *error);
 void report_close(report *r);
 
-/* Whether a key of the settings distinguishes groups: not the seed, nor keys that do not affect
- * results, such as the number of workers. */
-int report_key_counts(const char *key);
+/* The run that represents a group. */
+const report_run *group_run(const report *r, int group);
+
 /* Whether two groups have the same value of a key. */
 int report_groups_share(const report *r, int one, int other, const char *key);
 /* Whether known runs have different values of a key. */

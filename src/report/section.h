@@ -1,5 +1,5 @@
-/* section - the sections of a report, each a file of its own; sections.c lists them in the order of
- * the page. */
+/* section - the sections of a report, one file each; report.c lists them in the order of the
+ * page. */
 #ifndef SSM2D_REPORT_SECTION_H
 #define SSM2D_REPORT_SECTION_H
 
@@ -9,22 +9,26 @@
 
 typedef struct section {
     const char *id, *title;
-    /* Whether the section is shown; NULL: always. A section for tasks is also left out when no
-     * run's task names it. */
+    /* Whether the section is shown; NULL: if there is a panel, or always without panels. */
     int (*has)(const report *r);
     /* Writes the section below its heading. Fails only when out of memory: other problems are
      * reported in the page. Failures to write are kept by h. */
     ssm2d_status (*write)(const report *r, html *h, ssm2d_error *error);
-    int for_tasks;
+    /* For a section with panels: the title of a group's panel; NULL: the group has none. */
+    const char *(*panel)(const report *r, int group);
+    int for_tasks; /* left out unless the task of a run names it */
 } section;
 
 extern const section section_results, section_curves, section_confusion, section_classes,
     section_wrong, section_kernels, section_fields, section_operators, section_settings,
     section_environment;
 
-const section *section_at(int i); /* NULL past the last */
+extern const char asset_css[], asset_js[], asset_curves_js[]; /* page.css, page.js, .. */
 
-/* ---- what sections share (section_parts.c) --------------------------------------------------- */
+/* ---- shared by sections (section_parts.c) ---------------------------------------------------- */
+
+/* Starts the row of a table: its first cell is a heading. */
+void put_row_head(html *h, const char *text);
 
 /* Writes a sample of a run's line in the curves, or of a group's. */
 void put_run_swatch(html *h, const report *r, int run);
@@ -37,14 +41,16 @@ void group_style(int group, int *hue, int *dash);
 void put_metric(html *h, const report *r, double value);
 /* Writes mean ± deviation, times `scale`; without the deviation if there is none. */
 void put_spread(html *h, spread s, double scale, int digits);
+/* The same as cells of a table. */
+void put_metric_cell(html *h, const report *r, double value);
+void put_spread_cell(html *h, spread s, double scale, int digits);
 
 /* Writes a paragraph that says what is missing, and why; subject may be NULL. */
 void put_missing(html *h, const char *subject, const char *why);
 
-/* Writes a panel for each group that has a title, and a choice between them: the page shows one, or
- * all without scripts. title returns NULL for a group without a panel. */
-ssm2d_status put_panels(const report *r, html *h, const char *id, const char *label,
-                        const char *(*title)(const report *r, int group),
+/* Writes the section's panels, and a labelled choice between them: the page shows one of them, or
+ * all without scripts. */
+ssm2d_status put_panels(const report *r, html *h, const section *s, const char *label,
                         ssm2d_status (*put)(const report *r, html *h, int group,
                                             ssm2d_error *error),
                         ssm2d_error *error);
@@ -56,10 +62,6 @@ ssm2d_status put_failure(html *h, const report_run *run, ssm2d_status status,
 
 /* Whether the settings of any run were read. */
 int any_known(const report *r);
-/* The run that stands for a group. */
-const report_run *group_run(const report *r, int group);
-/* Whether any run of a group (-1: any run at all) was evaluated and has a confusion matrix. */
-int group_has_confusion(const report *r, int group);
 /* The metric that the page is about: the first of the first run's task. */
 const task_metric *report_metric(const report *r);
 /* Its unit as it follows a word in the head of a column, ", %" or "", to text. */

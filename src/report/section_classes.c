@@ -73,10 +73,9 @@ static void put_classes(html *h, const report *r, int first, const int *same)
     }
     html_put(h, "</tr></thead><tbody>\n");
     for (int c = 0; c < shown->data.outputs; c++) {
-        html_put(h, "<tr><th scope=\"row\">");
-        html_text(h, shown->data.names[c]);
+        put_row_head(h, shown->data.names[c]);
         html_printf(
-            h, "</th><td>%zu</td>",
+            h, "<td>%zu</td>",
             label_counts_of(shown->evaluation.detail.counts, shown->data.outputs).images[c]);
         for (int g = first; g < r->group_count; g++) {
             if (!same[g]) continue;
@@ -102,9 +101,8 @@ static void put_attributes(html *h, const report *r, int group)
                 "<th scope=\"col\">precision, %</th></tr></thead><tbody>\n");
     for (int c = 0; c < shown->data.outputs; c++) {
         const counts n = counts_of(r, group, c);
-        html_put(h, "<tr><th scope=\"row\">");
-        html_text(h, shown->data.names[c]);
-        html_printf(h, "</th><td>%.2f</td>", 100 * (double)n.images / (double)n.all);
+        put_row_head(h, shown->data.names[c]);
+        html_printf(h, "<td>%.2f</td>", 100 * (double)n.images / (double)n.all);
         put_rate(h, n.all - (n.images + n.predicted - 2 * n.hits), n.all);
         put_rate(h, n.hits, n.images);
         put_rate(h, n.hits, n.predicted);

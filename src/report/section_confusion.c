@@ -11,8 +11,6 @@ enum { MAX_TABLE = 25 };     /* classes whose counts are written out */
 enum { MAX_PICTURE = 1000 }; /* classes up to which the matrix is drawn */
 enum { PAIRS = 12 };         /* of classes that are confused most */
 
-static int has(const report *r) { return group_has_confusion(r, -1); }
-
 /* The counts of a setup. */
 typedef struct sum {
     const run_data *data;  /* names */
@@ -58,8 +56,6 @@ static size_t class_total(const sum *s, int class)
     return confusion_row_total(s->cells, s->count, first, &end);
 }
 
-static void put_name(html *h, const sum *s, int class) { html_text(h, s->data->names[class]); }
-
 /* ---- as a table, or as a picture ------------------------------------------------------------- */
 
 static void put_table(html *h, const sum *s)
@@ -70,15 +66,13 @@ static void put_table(html *h, const sum *s)
                 "predicted</th>");
     for (int c = 0; c < s->classes; c++) {
         html_put(h, "<th scope=\"col\" class=\"turned\"><span>");
-        put_name(h, s, c);
+        html_text(h, s->data->names[c]);
         html_put(h, "</span></th>");
     }
     html_put(h, "</tr></thead><tbody>\n");
     for (int row = 0; row < s->classes; row++) {
         const size_t total = class_total(s, row);
-        html_put(h, "<tr><th scope=\"row\">");
-        put_name(h, s, row);
-        html_put(h, "</th>");
+        put_row_head(h, s->data->names[row]);
         for (int c = 0; c < s->classes; c++) {
             const confusion_cell *cell = next < s->count ? &s->cells[next] : NULL;
             const int is_next = cell && cell->truth == row && cell->predicted == c;
@@ -161,10 +155,9 @@ static void put_pairs(html *h, const sum *s)
                 "<th scope=\"col\">images</th><th scope=\"col\">of the class, %</th></tr></thead>"
                 "<tbody>\n");
     for (int i = 0; i < count; i++) {
-        html_put(h, "<tr><th scope=\"row\">");
-        put_name(h, s, pairs[i].truth);
-        html_put(h, "</th><td class=\"word\">");
-        put_name(h, s, pairs[i].predicted);
+        put_row_head(h, s->data->names[pairs[i].truth]);
+        html_put(h, "<td class=\"word\">");
+        html_text(h, s->data->names[pairs[i].predicted]);
         html_printf(h, "</td><td>%zu</td><td>%.1f</td></tr>\n", pairs[i].count,
                     100 * (double)pairs[i].count / (double)class_total(s, pairs[i].truth));
     }
@@ -196,14 +189,19 @@ static ssm2d_status put_group(const report *r, html *h, int group, ssm2d_error *
     return status;
 }
 
-static const char *title(const report *r, int group)
+static const char *panel(const report *r, int group)
 {
-    return group_has_confusion(r, group) ? r->groups[group].label : NULL;
+    for (int i = 0; i < r->run_count; i++) {
+        const report_evaluation *e = &r->runs[i].evaluation;
+        if (r->runs[i].group == group && e->done && e->confusion) return r->groups[group].label;
+    }
+    return NULL;
 }
 
 static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
 {
-    return put_panels(r, h, "confusion", "Setup", title, put_group, error);
+    return put_panels(r, h, &section_confusion, "Setup", put_group, error);
 }
 
-const section section_confusion = {"confusion", "Confusion matrix", has, write, .for_tasks = 1};
+const section section_confusion = {"confusion", "Confusion matrix", NULL, write,
+                                   panel,       .for_tasks = 1};

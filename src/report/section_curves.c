@@ -29,7 +29,7 @@ static int has(const report *r)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-typedef double number_of(const metric *m);
+typedef double metric_getter(const metric *m);
 static double get_epoch(const metric *m) { return m->epoch; }
 static double get_loss(const metric *m) { return m->loss; }
 static double get_lr(const metric *m) { return m->lr; }
@@ -67,7 +67,7 @@ static const metric *next_line(walk *w)
 
 /* The values times `scale`. */
 static void put_list(html *h, const report_run *run, const char *key, int epochs, size_t stride,
-                     number_of *get, double scale)
+                     metric_getter *get, double scale)
 {
     walk w = {.run = run, .epochs = epochs, .stride = epochs ? 1 : stride};
     const metric *m;
@@ -197,11 +197,11 @@ static void put_table(html *h, const report *r)
         while ((m = next_line(&w))) {
             html_put(h, "<tr><th scope=\"row\">");
             html_name(h, r->runs[i].name);
-            html_printf(h, "</th><td>%.0f</td><td>%.4f</td><td>", m->epoch, m->loss);
-            put_metric(h, r, m->score);
-            html_printf(h, "</td><td>%.4f</td><td>", m->test_loss);
-            put_metric(h, r, m->test_score);
-            html_printf(h, "</td><td>%.3g</td></tr>\n", m->lr);
+            html_printf(h, "</th><td>%.0f</td><td>%.4f</td>", m->epoch, m->loss);
+            put_metric_cell(h, r, m->score);
+            html_printf(h, "<td>%.4f</td>", m->test_loss);
+            put_metric_cell(h, r, m->test_score);
+            html_printf(h, "<td>%.3g</td></tr>\n", m->lr);
         }
     }
     html_put(h, "</tbody></table></div></details>\n");
@@ -219,7 +219,7 @@ static int has_means(const report *r)
 }
 
 /* Mean and deviation of a value over lines; NULL lines are ignored. */
-static spread spread_of(const metric *const *lines, int count, number_of *get)
+static spread spread_of(const metric *const *lines, int count, metric_getter *get)
 {
     spread s = spread_none();
     for (int i = 0; i < count; i++)
@@ -233,7 +233,7 @@ static void put_mean_row(html *h, const report *r, const report_group *group, do
 {
     const task_metric *score = report_metric(r);
     const struct column {
-        number_of *get;
+        metric_getter *get;
         double scale;
         int digits;
     } columns[] = {{get_loss, 1, 4},
@@ -242,14 +242,11 @@ static void put_mean_row(html *h, const report *r, const report_group *group, do
                    {get_test_score, score->scale, score->digits}};
     int runs = 0;
     for (int i = 0; i < count; i++) runs += lines[i] != NULL;
-    html_put(h, "<tr><th scope=\"row\">");
-    html_text(h, group->label);
-    html_printf(h, "</th><td>%.0f</td><td>%d</td>", epoch, runs);
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
-        html_put(h, "<td>");
-        put_spread(h, spread_of(lines, count, columns[c].get), columns[c].scale, columns[c].digits);
-        html_put(h, "</td>");
-    }
+    put_row_head(h, group->label);
+    html_printf(h, "<td>%.0f</td><td>%d</td>", epoch, runs);
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+        put_spread_cell(h, spread_of(lines, count, columns[c].get), columns[c].scale,
+                        columns[c].digits);
     html_put(h, "</tr>\n");
 }
 

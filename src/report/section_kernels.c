@@ -9,17 +9,10 @@
 
 enum { MAX_SHOWN = 8 }; /* channels of a block */
 
-static const char *title(const report *r, int group)
+static const char *panel(const report *r, int group)
 {
     const report_run *run = group_run(r, group);
     return run->known && mixer_has_kernels(&run->settings.model.mixer) ? run->name : NULL;
-}
-
-static int has(const report *r)
-{
-    for (int g = 0; g < r->group_count; g++)
-        if (title(r, g)) return 1;
-    return 0;
 }
 
 static void put_kernel(html *h, const double *kernel, int rows, int cols, int block, int channel)
@@ -76,7 +69,7 @@ static ssm2d_status put_run(const report *r, html *h, int group, ssm2d_error *er
 
 static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
 {
-    const ssm2d_status status = put_panels(r, h, "kernels", "Run", title, put_run, error);
+    const ssm2d_status status = put_panels(r, h, &section_kernels, "Run", put_run, error);
     html_put(h,
              "<p class=\"note\">One run of each setup: the weight of the input at each offset "
              "from the output’s position, which is in the middle; all directions together, "
@@ -85,4 +78,4 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
     return status;
 }
 
-const section section_kernels = {"kernels", "Kernels", has, write};
+const section section_kernels = {"kernels", "Kernels", NULL, write, panel};

@@ -16,7 +16,7 @@ static int same_model(const report *r, int group)
     return group;
 }
 
-static const char *title(const report *r, int group)
+static const char *panel(const report *r, int group)
 {
     const int is_measured = group_run(r, group)->known && same_model(r, group) == group;
     return is_measured ? r->groups[group].label : NULL;
@@ -66,7 +66,7 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
         return SSM2D_OK;
     }
     const ssm2d_status status =
-        put_panels(r, h, "operators", "Model of setup", title, put_group, error);
+        put_panels(r, h, &section_operators, "Model of setup", put_group, error);
     html_printf(h,
                 "<p class=\"note\">Measured when this report was made, on random images and "
                 "weights, with the threads named below under Environment; the batch is the run’s, "
@@ -75,4 +75,4 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
     return status;
 }
 
-const section section_operators = {"operators", "Time per operator", any_known, write};
+const section section_operators = {"operators", "Time per operator", NULL, write, panel};

@@ -46,6 +46,13 @@ void put_group_swatch(html *h, const report *r, int group)
     if (r->group_count > 1) put_swatch(h, hue, dash);
 }
 
+void put_row_head(html *h, const char *text)
+{
+    html_put(h, "<tr><th scope=\"row\">");
+    html_text(h, text);
+    html_put(h, "</th>");
+}
+
 void put_metric(html *h, const report *r, double value)
 {
     const task_metric *m = report_metric(r);
@@ -66,6 +73,20 @@ void put_spread(html *h, spread s, double scale, int digits)
         html_printf(h, "<span class=\"pm\"> ± %.*f</span>", digits, scale * s.deviation);
 }
 
+void put_metric_cell(html *h, const report *r, double value)
+{
+    html_put(h, "<td>");
+    put_metric(h, r, value);
+    html_put(h, "</td>");
+}
+
+void put_spread_cell(html *h, spread s, double scale, int digits)
+{
+    html_put(h, "<td>");
+    put_spread(h, s, scale, digits);
+    html_put(h, "</td>");
+}
+
 void put_missing(html *h, const char *subject, const char *why)
 {
     html_put(h, "<p class=\"missing\"><strong>Missing</strong> ");
@@ -77,25 +98,24 @@ void put_missing(html *h, const char *subject, const char *why)
     html_put(h, "</p>\n");
 }
 
-ssm2d_status put_panels(const report *r, html *h, const char *id, const char *label,
-                        const char *(*title)(const report *r, int group),
+ssm2d_status put_panels(const report *r, html *h, const section *s, const char *label,
                         ssm2d_status (*put)(const report *r, html *h, int group,
                                             ssm2d_error *error),
                         ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
-    html_printf(h, "<p class=\"pick\"><label>%s <select data-pick=\"%s\">", label, id);
+    html_printf(h, "<p class=\"pick\"><label>%s <select data-pick=\"%s\">", label, s->id);
     for (int g = 0; g < r->group_count; g++) {
-        if (!title(r, g)) continue;
+        if (!s->panel(r, g)) continue;
         html_printf(h, "<option value=\"%d\">", g);
-        html_text(h, title(r, g));
+        html_text(h, s->panel(r, g));
         html_put(h, "</option>");
     }
     html_put(h, "</select></label></p>\n");
     for (int g = 0; g < r->group_count && !status; g++) {
-        if (!title(r, g)) continue;
-        html_printf(h, "<div data-panel=\"%s\" data-index=\"%d\">\n<h3>", id, g);
-        html_text(h, title(r, g));
+        if (!s->panel(r, g)) continue;
+        html_printf(h, "<div data-panel=\"%s\" data-index=\"%d\">\n<h3>", s->id, g);
+        html_text(h, s->panel(r, g));
         html_put(h, "</h3>\n");
         status = put(r, h, g, error);
         html_put(h, "</div>\n");
@@ -115,18 +135,6 @@ int any_known(const report *r)
 {
     for (int i = 0; i < r->run_count; i++)
         if (r->runs[i].known) return 1;
-    return 0;
-}
-
-const report_run *group_run(const report *r, int group) { return &r->runs[r->groups[group].first]; }
-
-int group_has_confusion(const report *r, int group)
-{
-    for (int i = 0; i < r->run_count; i++) {
-        const report_run *run = &r->runs[i];
-        if ((group < 0 || run->group == group) && run->evaluation.done && run->evaluation.confusion)
-            return 1;
-    }
     return 0;
 }
 

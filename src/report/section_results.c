@@ -87,7 +87,7 @@ static void put_cards(html *h, const report *r, int best)
     html_put(h, "</div>\n");
 }
 
-/* ---- a strip of dots ------------------------------------------------------------------------- */
+/* ---- dots ------------------------------------------------------------------------------------ */
 
 /* One line for each setup with a dot for each seed and a bar at their mean, on one scale. */
 static void put_strip(html *h, const report *r)
@@ -170,9 +170,9 @@ static void put_run_count(html *h, const report *r, int group)
         finished += r->runs[i].state == REPORT_FINISHED;
     }
     if (finished == count)
-        html_printf(h, "</th><td>%d</td><td>", count);
+        html_printf(h, "<td>%d</td>", count);
     else
-        html_printf(h, "</th><td>%d of %d</td><td>", finished, count);
+        html_printf(h, "<td>%d of %d</td>", finished, count);
 }
 
 static void put_setups(html *h, const report *r)
@@ -198,21 +198,13 @@ static void put_setups(html *h, const report *r)
                     is_best && count > 1 ? " class=\"best\"" : "");
         put_group_swatch(h, r, g);
         html_text(h, group->label);
+        html_put(h, "</th>");
         put_run_count(h, r, g);
-        put_spread(h, report_spread(r, g, run_last_score), m->scale, m->digits);
-        html_put(h, "</td><td>");
-        put_spread(h, report_spread(r, g, run_best_score), m->scale, m->digits);
-        html_put(h, "</td>");
-        if (tested) {
-            html_put(h, "<td>");
-            put_spread(h, report_spread(r, g, run_test_score), m->scale, m->digits);
-            html_put(h, "</td>");
-        }
-        if (second) {
-            html_put(h, "<td>");
-            put_spread(h, report_spread(r, g, run_second_metric), m[1].scale, m[1].digits);
-            html_put(h, "</td>");
-        }
+        put_spread_cell(h, report_spread(r, g, run_last_score), m->scale, m->digits);
+        put_spread_cell(h, report_spread(r, g, run_best_score), m->scale, m->digits);
+        if (tested) put_spread_cell(h, report_spread(r, g, run_test_score), m->scale, m->digits);
+        if (second)
+            put_spread_cell(h, report_spread(r, g, run_second_metric), m[1].scale, m[1].digits);
         html_put(h, "<td>");
         if (r->runs[group->first].known)
             html_count(h, (double)r->runs[group->first].parameters);
@@ -220,9 +212,9 @@ static void put_setups(html *h, const report *r)
             html_put(h, "–");
         html_put(h, "</td><td>");
         html_seconds(h, report_spread(r, g, run_seconds).mean);
-        html_put(h, "</td><td>");
-        put_spread(h, report_spread(r, g, run_speed), 1, 0);
-        html_put(h, "</td></tr>\n");
+        html_put(h, "</td>");
+        put_spread_cell(h, report_spread(r, g, run_speed), 1, 0);
+        html_put(h, "</tr>\n");
     }
     html_put(h, "</tbody></table></div>\n");
 }
@@ -248,18 +240,16 @@ static void put_run(html *h, const report *r, int i, int tested)
     const char *seed = report_run_value(run, "seed");
     html_text(h, seed ? seed : "–");
     if (run->known)
-        html_printf(h, "</td><td>%ld/%ld</td><td>", run->done, run->epochs);
+        html_printf(h, "</td><td>%ld/%ld</td>", run->done, run->epochs);
     else
-        html_put(h, "</td><td>–</td><td>");
-    put_metric(h, r, run_last_score(run));
-    html_put(h, "</td><td>");
+        html_put(h, "</td><td>–</td>");
+    put_metric_cell(h, r, run_last_score(run));
+    html_put(h, "<td>");
     put_metric(h, r, run_best_score(run));
     if (run->best) html_printf(h, " <span class=\"pm\">(%.0f)</span>", run->best->epoch);
     html_put(h, "</td>");
     if (tested) {
-        html_put(h, "<td>");
-        put_metric(h, r, run_test_score(run));
-        html_put(h, "</td>");
+        put_metric_cell(h, r, run_test_score(run));
         put_number(h, run->last, e->done ? e->result.loss : NAN);
     }
     put_number(h, run->last, run->last ? run->last->loss : NAN);
@@ -294,7 +284,7 @@ static void put_runs(html *h, const report *r)
     html_put(h, "</tbody></table></div>\n");
 }
 
-static void put_troubles(html *h, const report *r)
+static void put_errors(html *h, const report *r)
 {
     for (int i = 0; i < r->run_count; i++) {
         const report_run *run = &r->runs[i];
@@ -314,7 +304,7 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
     (void)error;
     /* setups on different data sets are not compared */
     put_cards(h, r, report_key_differs(r, "data") ? -1 : best_group(r, 0, NULL));
-    put_troubles(h, r);
+    put_errors(h, r);
     put_strip(h, r);
     put_setups(h, r);
     put_runs(h, r);

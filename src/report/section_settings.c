@@ -6,7 +6,7 @@
 static int has(const report *r) { return r->key_count > 0; }
 
 /* Whether an earlier run of the group has the same value. */
-static int said_before(const report *r, int run, const char *key)
+static int is_repeated(const report *r, int run, const char *key)
 {
     const char *value = report_run_value(&r->runs[run], key);
     for (int i = 0; i < run; i++) {
@@ -23,7 +23,7 @@ static void put_cell(html *h, const report *r, int group, const char *key)
     html_put(h, "<td class=\"word\">");
     for (int i = 0; i < r->run_count; i++) {
         const char *value = r->runs[i].group == group ? report_run_value(&r->runs[i], key) : NULL;
-        if (!value || said_before(r, i, key)) continue;
+        if (!value || is_repeated(r, i, key)) continue;
         if (count++) html_put(h, ", ");
         html_text(h, value);
     }

@@ -1,20 +1,11 @@
 /* Wrong: the images with the highest loss, with the predicted and the true class. */
 #include "report/section.h"
 
-static int has_images(const report_run *run) { return run->evaluation.wrong_count > 0; }
-
-static int has(const report *r)
-{
-    for (int i = 0; i < r->run_count; i++)
-        if (has_images(&r->runs[i])) return 1;
-    return 0;
-}
-
 /* The run that represents a group: its first one with such images; -1: none. */
 static int shown_run(const report *r, int group)
 {
     for (int i = 0; i < r->run_count; i++)
-        if (r->runs[i].group == group && has_images(&r->runs[i])) return i;
+        if (r->runs[i].group == group && r->runs[i].evaluation.wrong_count) return i;
     return -1;
 }
 
@@ -56,7 +47,7 @@ static void put_image(html *h, const report_run *run, const wrong_image *w)
     html_put(h, "</figcaption></figure>\n");
 }
 
-static const char *title(const report *r, int group)
+static const char *panel(const report *r, int group)
 {
     return shown_run(r, group) < 0 ? NULL : r->groups[group].label;
 }
@@ -76,7 +67,7 @@ static ssm2d_status put_group(const report *r, html *h, int group, ssm2d_error *
 
 static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
 {
-    const ssm2d_status status = put_panels(r, h, "wrong", "Setup", title, put_group, error);
+    const ssm2d_status status = put_panels(r, h, &section_wrong, "Setup", put_group, error);
     html_printf(h,
                 "<p class=\"note\">One run of each setup: the misclassified %s images with the "
                 "highest loss, as the model sees them, with the probabilities of the predicted and "
@@ -85,4 +76,4 @@ static ssm2d_status write(const report *r, html *h, ssm2d_error *error)
     return status;
 }
 
-const section section_wrong = {"wrong", "Most wrong images", has, write, .for_tasks = 1};
+const section section_wrong = {"wrong", "Most wrong images", NULL, write, panel, .for_tasks = 1};

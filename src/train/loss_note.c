@@ -12,7 +12,7 @@ const char *loss_parts(const train_settings *s, const task *t, char parts[LOSS_P
     for (int i = 0; (a = augmentation_at(i)); i++) {
         const void *options = augment_options_at(&s->augment, i);
         const size_t used = strlen(parts);
-        if (!a->mixes_targets || !a->is_on(options)) continue;
+        if (!a->mixes_targets || !augmentation_is_on(a, options)) continue;
         const char *what = a->mixes_targets(options);
         snprintf(parts + used, LOSS_PARTS - used, "%s%s",
                  !used                   ? ""

@@ -143,10 +143,7 @@ static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *err
         status = keep(m, &line, error);
         if (!status) status = atomic_write(&file, text + at, length + 1, error);
     }
-    if (status)
-        atomic_cancel(&file);
-    else
-        status = atomic_commit(&file, error);
+    status = atomic_end(&file, status, error);
     mem_free(m->context, text);
     return status;
 }

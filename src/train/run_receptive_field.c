@@ -89,9 +89,9 @@ static ssm2d_status add_file(job *j, ssm2d_error *error)
 {
     const char *path = j->request->images;
     augment_begin(j->augment, 0, 0);
-    const ssm2d_status status =
-        picture_read(j->context, path, max_pixels(j), augment_resize(j->augment),
-                     augment_pixels(j->augment), error);
+    const image_read_options options = {.max_pixels = max_pixels(j)};
+    const ssm2d_status status = picture_read(j->context, path, &options, augment_resize(j->augment),
+                                             augment_pixels(j->augment), error);
     return status ? status : add_image(j, path, error);
 }
 

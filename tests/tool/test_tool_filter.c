@@ -20,7 +20,7 @@ static uint8_t *read_picture(const char *path, image_info *info)
             &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
             &error),
         SSM2D_OK);
-    if (image_open(context, path, &reader, info, &error)) fail_msg("%s", error.line);
+    if (image_open(context, path, NULL, &reader, info, &error)) fail_msg("%s", error.line);
     size_t row = info->cols * (size_t)info->channels;
     uint8_t *bytes = malloc(row * info->rows);
     assert_non_null(bytes);
@@ -106,8 +106,8 @@ static void test_trail_goes_in_the_given_direction(void **state)
                     &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1},
                     &context, &error),
                 SSM2D_OK);
-            assert_int_equal(image_create(context, in_folder("in.png"), &info, &writer, &error),
-                             SSM2D_OK);
+            assert_int_equal(
+                image_create(context, in_folder("in.png"), &info, NULL, &writer, &error), SSM2D_OK);
             for (int i = 0; i < SIDE; i++) {
                 memset(row, even ? 137 : 0, sizeof row);
                 if (!even && i >= MIDDLE - 2 && i <= MIDDLE + 2) memset(row + MIDDLE - 2, 255, 5);
@@ -145,7 +145,7 @@ static void put_deep(const char *path, int channels)
     image_writer *writer;
     uint16_t row[COLS * 4];
     assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
-    assert_int_equal(image_create(context, path, &info, &writer, &error), SSM2D_OK);
+    assert_int_equal(image_create(context, path, &info, NULL, &writer, &error), SSM2D_OK);
     for (int i = 0; i < COLS * channels; i++) {
         const int left = i / channels < COLS / 2, last = i % channels == channels - 1;
         row[i] = (uint16_t)(last ? (left ? 65535 : 0) : left ? 1001 + i % channels : 60000);
@@ -164,7 +164,7 @@ static uint16_t *read_deep(const char *path, image_info *info)
     ssm2d_error error;
     image_reader *reader;
     assert_int_equal(ssm2d_context_create(&options, &context, &error), SSM2D_OK);
-    if (image_open_with(context, path, &exact, &reader, info, &error)) fail_msg("%s", error.line);
+    if (image_open(context, path, &exact, &reader, info, &error)) fail_msg("%s", error.line);
     assert_int_equal(info->depth, 16);
     const size_t row = info->cols * (size_t)info->channels;
     uint16_t *samples = malloc(info->rows * row * sizeof *samples);

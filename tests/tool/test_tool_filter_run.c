@@ -84,7 +84,7 @@ static void read_colours(ssm2d_context *context, const char *path, double *colou
     image_info info;
     ssm2d_error error;
     uint8_t row[3 * COLS];
-    if (image_open(context, path, &reader, &info, &error)) fail_msg("%s", error.line);
+    if (image_open(context, path, NULL, &reader, &info, &error)) fail_msg("%s", error.line);
     assert_true(info.rows == ROWS && info.cols == COLS && info.channels == 3);
     for (size_t i = 0; i < ROWS; i++) {
         assert_int_equal(image_read_row(reader, row, &error), SSM2D_OK);

@@ -17,7 +17,7 @@ static image_info read_picture(const char *path)
             &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
             &error),
         SSM2D_OK);
-    if (image_open(context, path, &reader, &info, &error)) fail_msg("%s", error.line);
+    if (image_open(context, path, NULL, &reader, &info, &error)) fail_msg("%s", error.line);
     uint8_t *row = malloc(info.cols * (size_t)info.channels);
     assert_non_null(row);
     for (size_t i = 0; i < info.rows; i++)

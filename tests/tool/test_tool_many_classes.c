@@ -85,9 +85,10 @@ static void test_matrix_of_many_classes_is_drawn(void **state)
     image_info info;
     assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
     const char **names = many_names(context);
-    const confusion m = {"many", MANY, names, many_cells, CELLS};
+    const confusion m = {"many", "class", "classes", MANY, names, many_cells, CELLS};
     if (confusion_draw(context, in_folder("c.png"), &m, &error)) fail_msg("%s", error.line);
-    assert_int_equal(image_open(context, in_folder("c.png"), &reader, &info, &error), SSM2D_OK);
+    assert_int_equal(image_open(context, in_folder("c.png"), NULL, &reader, &info, &error),
+                     SSM2D_OK);
     assert_true(info.rows < 2000 && info.cols < 2000);
     image_close(reader);
     mem_free(context, names);

@@ -24,7 +24,7 @@ static void put_photo(const char *path, int c, int number)
     uint8_t row[30];
     for (int i = 0; i < 30; i++) row[i] = (uint8_t)(i % 3 == 2 - c ? 200 + number / 2 : number);
     assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
-    assert_int_equal(image_create(context, path, &info, &writer, &error), SSM2D_OK);
+    assert_int_equal(image_create(context, path, &info, NULL, &writer, &error), SSM2D_OK);
     for (int r = 0; r < 8; r++) assert_int_equal(image_write_row(writer, row, &error), SSM2D_OK);
     assert_int_equal(image_finish(writer, &error), SSM2D_OK);
     ssm2d_context_destroy(context);

@@ -443,7 +443,7 @@ static void put_class(const char *path, int label, int side)
             &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
             &error),
         SSM2D_OK);
-    if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
+    if (image_create(context, path, &info, NULL, &writer, &error)) fail_msg("%s", error.line);
     for (int y = 0; y < side; y++) {
         for (int x = 0; x < side; x++)
             row[x] = (2 * y / side == label / 2 && 2 * x / side == label % 2) ? 185 : 65;

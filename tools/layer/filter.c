@@ -189,8 +189,7 @@ static ssm2d_status create_output(job *j, ssm2d_error *error)
     const image_write_options to = {.format = format_of(o->output),
                                     .quality = o->quality == OPTION_UNSET ? 90 : (int)o->quality,
                                     .stream = is_stream(o->output) ? stdout : NULL};
-    return image_create_with(j->context, j->output, &j->picture.info, &to, &j->picture.writer,
-                             error);
+    return image_create(j->context, j->output, &j->picture.info, &to, &j->picture.writer, error);
 }
 
 /* Allocates u, y and alphas for `rows` rows. */
@@ -314,8 +313,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     int below;
     j.image = from.stream ? "standard input" : text_path(o->image);
     j.output = is_stream(o->output) ? "standard output" : o->output;
-    ssm2d_status status = image_open_with(context, from.stream ? j.image : o->image, &from,
-                                          &j.picture.reader, &j.picture.info, error);
+    ssm2d_status status = image_open(context, from.stream ? j.image : o->image, &from,
+                                     &j.picture.reader, &j.picture.info, error);
     if (!status) status = choose_layer(&j, error);
     if (!status) {
         j.picture.bytes = mem_alloc(context, image_row_bytes(&j.picture.info));

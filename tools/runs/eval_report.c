@@ -105,12 +105,18 @@ ssm2d_status eval_report_confusion(const ssm2d_context *context, const eval_repo
                                    const char *path, ssm2d_error *error)
 {
     const model_config *c = &r->model->settings.model;
-    const task_metric *metric = &r->model->data.task->metrics[0];
+    const task *t = r->model->data.task;
+    const task_metric *metric = &t->metrics[0];
     char title[160], text[METRIC_TEXT];
     snprintf(title, sizeof title, "%s, mixer %s: %s %s %s of %zu images", c->model->name,
              c->mixer.kind->name, r->split, metric->name,
              metric_text(metric, r->result.metrics[0], text), r->result.images);
-    const confusion m = {title, r->detail->shape.outputs, names_of(r), r->confusion,
-                         r->confusion_count};
+    const confusion m = {.title = title,
+                         .one = t->one,
+                         .many = t->many,
+                         .label_count = r->detail->shape.outputs,
+                         .names = names_of(r),
+                         .cells = r->confusion,
+                         .cell_count = r->confusion_count};
     return confusion_draw(context, path, &m, error);
 }

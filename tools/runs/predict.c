@@ -128,13 +128,13 @@ static ssm2d_status print_json(const job *j, const char *path, const task_predic
 /* found: in a folder, where a pipe is not waited for. */
 static ssm2d_status predict(job *j, const char *path, int found, ssm2d_error *error)
 {
-    const size_t max_pixels = j->options->max_pixels == OPTION_UNSET
-                                  ? (size_t)j->m.settings.options.max_pixels
-                                  : (size_t)j->options->max_pixels;
+    const image_read_options how = {.max_pixels = j->options->max_pixels == OPTION_UNSET
+                                                      ? (size_t)j->m.settings.options.max_pixels
+                                                      : (size_t)j->options->max_pixels,
+                                    .regular = found};
     /* decoded row by row into the session's resizing, so that a large photo is never in memory */
-    ssm2d_status status = (found ? picture_read_regular : picture_read)(
-        j->context, path, max_pixels, session_resize(j->session), session_pixels(j->session),
-        error);
+    ssm2d_status status = picture_read(j->context, path, &how, session_resize(j->session),
+                                       session_pixels(j->session), error);
     if (status) return status;
     session_image_prepared(j->session, 0);
     if ((status = ssm2d_session_run(j->session, NULL, 1, j->out, error))) return status;
@@ -152,12 +152,12 @@ static ssm2d_status predict(job *j, const char *path, int found, ssm2d_error *er
 /* Predicts for all images; a file that cannot be read is reported, and the others go on. */
 static ssm2d_status predict_all(job *j, const listing *files, ssm2d_error *error)
 {
-    const size_t count = files->entries.count;
+    const size_t count = files->count;
     size_t bad = 0;
     for (size_t i = 0; i < count; i++) {
-        const listing_entry *entry = (const listing_entry *)files->entries.items + i;
         ssm2d_error why;
-        const ssm2d_status status = predict(j, listing_name(files, i), entry->label, &why);
+        const ssm2d_status status =
+            predict(j, listing_name(files, i), files->entries[i].label, &why);
         if (!status) continue;
         if (count == 1) return fail(error, status, "%s", why.line);
         fflush(stdout);

@@ -28,25 +28,18 @@ static ssm2d_status sort_entry(const char *path, listing *files, listing *folder
 static ssm2d_status read_folder(const char *folder, listing *files, listing *folders,
                                 ssm2d_error *error)
 {
-    const size_t first = files->entries.count;
+    const size_t first = files->count;
     ssm2d_status status = SSM2D_OK;
     DIR *dir = opendir(folder);
-    if (!dir)
-        return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder),
-                    strerror(errno));
+    if (!dir) return fail_errno(error, folder, "cannot be opened");
     errno = 0;
     for (struct dirent *found; !status && (found = readdir(dir)); errno = 0) {
         char path[PATH_MAX];
         if (found->d_name[0] == '.') continue;
-        if (!dataset_path(path, sizeof path, folder, found->d_name))
-            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: the names in it are too long",
-                          text_path(folder));
-        else
-            status = sort_entry(path, files, folders, error);
+        status = dataset_path(path, sizeof path, folder, found->d_name, error);
+        if (!status) status = sort_entry(path, files, folders, error);
     }
-    if (!status && errno)
-        status = fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be read: %s", text_path(folder),
-                      strerror(errno));
+    if (!status && errno) status = fail_errno(error, folder, "cannot be read");
     closedir(dir);
     listing_sort(files, first);
     listing_sort(folders, 0);
@@ -60,7 +53,7 @@ static ssm2d_status add_folder(const char *folder, int depth, listing *files, ss
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %d folders in each other",
                     text_path(folder), MAX_DEPTH);
     ssm2d_status status = read_folder(folder, files, &folders, error);
-    for (size_t i = 0; i < folders.entries.count && !status; i++)
+    for (size_t i = 0; i < folders.count && !status; i++)
         status = add_folder(listing_name(&folders, i), depth + 1, files, error);
     listing_free(&folders);
     return status;
@@ -71,13 +64,13 @@ ssm2d_status predict_files(const word_list *words, listing *files, ssm2d_error *
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < words->count && !status; i++) {
         const char *word = words->words[i];
-        const size_t before = files->entries.count;
+        const size_t before = files->count;
         if (!is_folder(word)) {
             status = listing_append(files, word, 0, error);
             continue;
         }
         status = add_folder(word, 0, files, error);
-        if (!status && files->entries.count == before)
+        if (!status && files->count == before)
             status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images: expected %s",
                           text_path(word), image_endings((char[IMAGE_LIST]){0}));
     }

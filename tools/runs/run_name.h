@@ -11,7 +11,7 @@ ssm2d_status run_name_make(const train_settings *s, char folder[RUN_PATH], ssm2d
 /* Removes the folder, and the folder runs, as far as they are empty: the run did not begin. */
 void run_name_undo(const char *folder);
 
-/* Writes the name of the list of good image files of these data (data/checked_files.h) to path and
+/* Writes the name of the list of good image files of these data (data/file_check.h) to path and
  * returns path; NULL: there is no folder for it. It is in $XDG_CACHE_HOME/ssm2d, or
  * ~/.cache/ssm2d. */
 const char *checked_images_path(const char *data, char path[RUN_PATH]);
