@@ -16,7 +16,7 @@
 
 static const char format_name[] = "ssm2d checkpoint 2";
 
-#ifdef SSM2D_FUZZING /* changed bytes are to reach what is behind the check sums */
+#ifdef SSM2D_FUZZING /* let changed bytes reach the code behind the checksums */
 enum { COMPARE_SUMS = 0 };
 #else
 enum { COMPARE_SUMS = 1 };
@@ -61,8 +61,7 @@ named_arrays train_arrays_list(const train_arrays *arrays)
     return list;
 }
 
-/* The checksum of all metadata, as text. Checksums are there so that a disk that has lost some bits
- * does not ruin a run unnoticed. */
+/* The checksum of all metadata, as text. Checksums detect bits that a disk has corrupted. */
 static void sum_notes(const safetensors_note *notes, size_t count, char text[NUMBER_TEXT])
 {
     unsigned long sum = crc32_z(0, NULL, 0);
@@ -81,7 +80,7 @@ static void sum_arrays(const train_state *s, char text[NUMBER_TEXT])
     snprintf(text, NUMBER_TEXT, "%08lx", sum);
 }
 
-/* Whole numbers as such, others in hexadecimal; both are exact. */
+/* Integers in decimal, other values in hexadecimal; both are exact. */
 static void write_double(double x, char text[NUMBER_TEXT])
 {
     const double whole = 9007199254740992.; /* 2^53 */
@@ -126,7 +125,7 @@ static ssm2d_status get_note(const checkpoint *c, const char *key, const char **
     *value = safetensors_metadata(c->file, key);
     if (*value) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: has no \"%s\" in its metadata: it is not a checkpoint of a run",
+                "%s: its metadata have no \"%s\": it is not a checkpoint of a run",
                 text_path(c->path), key);
 }
 

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* What is kept of every image has its own place, so that sums over images are added in one order,
- * however many processes there are. The block is [losses][values][totals]; a process leaves zeros
- * in the places of the others, and the sum of all blocks is the same for each. */
+/* The results of every image have a place of their own, so that the order of summation does not
+ * depend on the number of processes. The block is [losses][values][totals]; a process leaves zeros
+ * in the places of the others, so that the sum of all blocks holds all results. */
 enum { TOTAL_IMAGES, TOTAL_STOPPED, TOTALS };
 
 typedef struct work {
@@ -18,13 +18,13 @@ typedef struct work {
     const task *t;
     loss_kind loss;
     const evaluation_hooks *hooks;
-    int rank, size; /* of the processes */
+    int rank, size; /* this process, and the number of processes */
     task_shape shape;
-    size_t places, count; /* images at most; doubles in the block */
+    size_t places, count; /* the largest number of images; doubles in the block */
     double *losses;       /* the block: [places] */
     double *values;       /* [places][values] */
     double *totals;       /* [TOTALS] */
-    size_t *counts;       /* of the task; NULL: nobody asks */
+    size_t *counts;       /* of the task; NULL: not wanted */
     size_t count_size;
 } work;
 
@@ -40,7 +40,7 @@ static void evaluate_image(work *w, const loader_batch *batch, size_t i, size_t 
     memcpy(w->values + place * (size_t)w->t->values, values, (size_t)w->t->values * sizeof *values);
     if (w->counts) w->t->count(out, target, &w->shape, w->counts);
     if (!w->hooks->image) return;
-    const evaluated_image image = {.number = batch->samples[i].image,
+    const evaluated_image image = {.index = batch->samples[i].image,
                                    .pixels = batch->images + i * w->e->image,
                                    .out = out,
                                    .target = target,
@@ -123,7 +123,7 @@ static ssm2d_status measure(const work *w, evaluation *r, ssm2d_error *error)
     if (w->t->measure) w->t->measure(&detail, r->metrics);
     if (!isfinite(r->loss))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "evaluation: the model gives numbers that are not finite");
+                    "evaluation: the outputs of the model are not finite");
     return SSM2D_OK;
 }
 
@@ -143,7 +143,6 @@ static ssm2d_status reserve(work *w, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* Copies what a detail keeps of the block. */
 static ssm2d_status keep_detail(const work *w, const evaluation *r, task_detail *d,
                                 ssm2d_error *error)
 {
@@ -178,7 +177,7 @@ ssm2d_status evaluate(evaluator *e, loader *images, const task *t, loss_kind los
     if (!status) status = measure(&w, result, error);
     if (!status && !result->stopped && w.hooks->detail) {
         status = keep_detail(&w, result, w.hooks->detail, error);
-        if (!status) w.counts = NULL; /* the caller has them now */
+        if (!status) w.counts = NULL; /* the caller owns them now */
     }
     mem_free(e->context, w.losses);
     mem_free(e->context, w.counts);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT = 256, MOST = 1000 };
+enum { TEXT = 256, MAX_MACHINES = 1000 };
 
 static const char *const texts[] = {"ssm2d", "processor", "instruction_set", "system", "compiler"};
 static const char *const numbers[] = {"processors", "threads", "processes"};
@@ -21,7 +21,7 @@ enum { TEXTS = sizeof texts / sizeof *texts, NUMBERS = sizeof numbers / sizeof *
 
 /* ---- this machine ---------------------------------------------------------------------------- */
 
-/* The first "model name" of /proc/cpuinfo, or the machine's kind. */
+/* The first "model name" of /proc/cpuinfo, or the architecture. */
 static void processor_name(const struct utsname *system, char text[TEXT])
 {
     char line[TEXT];
@@ -95,8 +95,7 @@ ssm2d_status machines_read(const ssm2d_context *context, const char *path, cJSON
     cJSON_Delete(*list);
     *list = NULL;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: is not the list of machines that a run writes: give it another name",
-                text_path(path));
+                "%s: is not the list of machines that a run writes: rename it", text_path(path));
 }
 
 static int same_machine(const cJSON *one, const cJSON *two)
@@ -109,7 +108,7 @@ static int same_machine(const cJSON *one, const cJSON *two)
     return same;
 }
 
-/* Takes over `here`. Returns 0 without memory. */
+/* Takes ownership of `here`. Returns 0 if out of memory. */
 static int add(cJSON *list, cJSON *here, long step)
 {
     char started[32];
@@ -123,8 +122,8 @@ static int add(cJSON *list, cJSON *here, long step)
         return 1;
     }
     strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    /* what a cluster's queue moves from machine to machine for months stays readable */
-    if (cJSON_GetArraySize(list) >= MOST) cJSON_DeleteItemFromArray(list, 1);
+    /* limits the file of a run that a queue moves between machines for months */
+    if (cJSON_GetArraySize(list) >= MAX_MACHINES) cJSON_DeleteItemFromArray(list, 1);
     if (cJSON_AddNumberToObject(here, "step", (double)step)
         && cJSON_AddNumberToObject(here, "starts", 1)
         && cJSON_AddStringToObject(here, "started", started))

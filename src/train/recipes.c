@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Warm-ups are fractions, so that they stay in proportion when `epochs` is replaced. */
+/* Warm-ups are fractions, so that they scale with `epochs` when the user changes it. */
 
-/* Lee et al., "Vision Transformer for Small-Size Datasets", as the authors of 2-D SSM use it. What
- * the code calls repeated augmentation is three passes over the images. The learning rate is the
- * code's; the paper prints 3e-3. ConvNeXt is of the code of 2024: weight decay 0.1, and no more
- * stochastic depth with the layer than without. */
+/* Lee et al., "Vision Transformer for Small-Size Datasets", as the authors of 2-D SSM use it. Their
+ * code's repeated augmentation is three passes over the images. The learning rate is that of the
+ * code; the paper says 3e-3. ConvNeXt follows the code of 2024: weight decay 0.1, and the same
+ * stochastic depth with and without the layer. */
 static const recipe_line small[] = {
     {"epochs", "100", RECIPE_ALWAYS},        {"batch", "128", RECIPE_ALWAYS},
     {"lr", "0.001", RECIPE_ALWAYS},          {"schedule", "cosine", RECIPE_ALWAYS},
@@ -32,7 +32,7 @@ static const recipe_line small[] = {
     {"drop_path", "0", RECIPE_MEGA},         {"decay", "0.1", RECIPE_CONVNEXT},
     {"drop_path", "0.1", RECIPE_CONVNEXT},   {0}};
 
-/* What deit and celeba have in common: the augmentation and regularisation of DeiT. */
+/* Shared by deit and celeba: the augmentation and regularisation of DeiT. */
 #define DEIT_LINES                                                                                 \
     {"batch", "64", RECIPE_ALWAYS}, {"lr", "0.0005", RECIPE_ALWAYS},                               \
         {"lr_batch", "512", RECIPE_ALWAYS}, {"schedule", "cosine", RECIPE_ALWAYS},                 \
@@ -59,8 +59,8 @@ static const recipe_line small[] = {
         "drop_path_ramp", "true", RECIPE_ALWAYS                                                    \
     }
 
-/* What Swin's and Mega's authors do otherwise on ImageNet; for them 20 of 300 epochs of warm-up.
- * Mega's batch of 1024 images is cut into slices, since nobody has the memory for all of it. */
+/* Where the authors of Swin and Mega differ on ImageNet; their warm-up is 20 of 300 epochs. Mega's
+ * batch of 1024 images is cut into slices to save memory. */
 #define SWIN_AND_MEGA_LINES                                                                        \
     {"lr_scaled", "all", RECIPE_SWIN}, {"schedule_start", "warmup", RECIPE_SWIN},                  \
         {"lr_every", "step", RECIPE_SWIN}, {"lr_start", "5e-07", RECIPE_SWIN},                     \
@@ -76,8 +76,8 @@ static const recipe_line small[] = {
         "lr_final", "1e-06", RECIPE_MEGA                                                           \
     }
 
-/* 5 of 300 epochs of warm-up. DeiT's code has an option for 10 epochs of cooling down, but ends
- * before them. */
+/* The warm-up is 5 of 300 epochs. DeiT's code has an option for 10 cooldown epochs, but ends before
+ * them. */
 static const recipe_line deit[] = {{"epochs", "300", RECIPE_ALWAYS},
                                    {"cooldown_epochs", "0", RECIPE_ALWAYS},
                                    {"warmup", "0.016666666666666666", RECIPE_ALWAYS},
@@ -88,8 +88,8 @@ static const recipe_line deit[] = {{"epochs", "300", RECIPE_ALWAYS},
                                    {"eval_crop", "0.875", RECIPE_ALWAYS},
                                    {0}};
 
-/* 5 of 20 epochs of warm-up, every model with the numbers of DeiT, as the paper says. Faces are cut
- * out already: evaluation sees all of an image. */
+/* The warm-up is 5 of 20 epochs, and every model uses the settings of DeiT, as in the paper. The
+ * faces are already cropped, so evaluation uses the whole image. */
 static const recipe_line celeba[] = {{"epochs", "20", RECIPE_ALWAYS},
                                      {"cooldown_epochs", "0", RECIPE_ALWAYS},
                                      {"warmup", "0.25", RECIPE_ALWAYS},
@@ -98,8 +98,8 @@ static const recipe_line celeba[] = {{"epochs", "20", RECIPE_ALWAYS},
                                      {"binary_smoothing", "0", RECIPE_ALWAYS},
                                      {0}};
 
-/* As the paper's code of 2023: 5,000 of the 50,000 images are held out and choose the best epoch;
- * 200 epochs of 45,000 are 180,000 steps, 9,000 of them warm-up. */
+/* As in the paper's code of 2023: 5,000 of the 50,000 images are held out to choose the best epoch;
+ * 200 epochs of 45,000 images are 180,000 steps, 9,000 of them warm-up. */
 static const recipe_line lra[] = {{"epochs", "200", RECIPE_ALWAYS},
                                   {"val_fraction", "0.1", RECIPE_ALWAYS},
                                   {"decay_of", "everything", RECIPE_ALWAYS},
@@ -135,10 +135,9 @@ static const recipe table[] = {
     {"small",
      "small data sets, as Lee et al. and the authors of 2-D SSM train on CIFAR: 100 epochs", small},
     {"deit", "ImageNet, as DeiT, Swin and Mega: 300 epochs", deit},
-    {"celeba", "CelebA's attributes: as deit, 20 epochs", celeba},
+    {"celeba", "attributes of CelebA: as deit, 20 epochs", celeba},
     {"lra", "grey images of the Long Range Arena, as Mega: 180,000 steps on CIFAR-10", lra},
-    {"quick",
-     "minutes: 4 epochs without augmentation, as data sets with a name have without a recipe",
+    {"quick", "a few minutes: 4 epochs without augmentation, the defaults of named data sets",
      quick},
 };
 enum { RECIPES = sizeof table / sizeof *table };
@@ -198,6 +197,6 @@ ssm2d_status recipe_apply(const recipe *r, const train_settings *run, train_sett
     for (const recipe_line *line = r->lines; line->key && !status; line++)
         if (recipe_line_applies(line, run))
             status = train_settings_set(s, where, line->key, line->value, error);
-    train_settings_close_training(s); /* what a recipe does not set is meant to be the default */
+    train_settings_close_training(s); /* settings that a recipe omits keep their defaults */
     return status;
 }

@@ -14,7 +14,7 @@
 #include "train/run_folder.h"
 #include "train/schedule.h"
 
-/* What a process tells the others of its part of a step. */
+/* The report of a process to the others about its part of a step. */
 typedef struct step_report {
     slice_sums sums;
     double waited;
@@ -25,12 +25,12 @@ typedef struct trainer {
     ssm2d_context *context;
     cluster *cluster; /* the processes that train together */
     train_settings settings;
-    int slices; /* of a batch, of all processes */
+    int slices; /* of a batch, over all processes */
     const task *task;
-    int loss_changed;                  /* because the task does not allow the one of the settings */
-    data_defaults chosen;              /* settings that were chosen by the data */
-    dataset *train_data, *choose_data; /* to train on, and to choose the best epoch by */
-    split_choice choice;               /* what the latter are */
+    int loss_changed;                  /* the task does not allow the loss in the settings */
+    data_defaults chosen;              /* settings that the data have chosen */
+    dataset *train_data, *choose_data; /* training images; those that choose the best epoch */
+    split_choice choice;               /* which images choose_data are */
     loader *train_loader, *choose_loader;
     weights *weights;
     graph *graph;
@@ -49,8 +49,7 @@ typedef struct trainer {
     long epoch_steps;
     char *settings_text, *model_text, *data_text; /* of cJSON */
     train_identity identity;
-    /* of the run, for its steps */
-    const run_control *control; /* NULL: nobody follows it */
+    const run_control *control; /* NULL: none */
     const char *saved_path;     /* the last checkpoint, for messages */
     long saved_step;
     double save_at; /* the time of the next checkpoint within an epoch, as clock_seconds */
@@ -70,7 +69,7 @@ int train_decays(const param_array *a, train_decay of);
 /* Sets the loader of training images to the state's step. */
 ssm2d_status trainer_seek(trainer *t, ssm2d_error *error);
 
-/* The failure of any process, in all of them; in one process its own. */
+/* Fails in all processes if one of them has failed. */
 static inline ssm2d_status trainer_agree(const trainer *t, ssm2d_status status, ssm2d_error *error)
 {
     return t->cluster->size > 1 ? cluster_agree(t->cluster, status, error) : status;
@@ -80,10 +79,10 @@ static inline ssm2d_status trainer_agree(const trainer *t, ssm2d_status status, 
 
 typedef struct step_result {
     double loss, lr, norm;
-    double score;   /* the sum over the batch of what task_score takes */
+    double score;   /* sum over the batch, for task_score */
     double waited;  /* seconds that the step waited for its images */
-    int stop, save; /* a process wants to stop, where there are several; it is time to save */
-    int abandoned;  /* the step was not made: only stop is set beside this */
+    int stop, save; /* one of several processes wants to stop; it is time to save */
+    int abandoned;  /* the step was not completed; of the other members only stop is set */
 } step_result;
 
 /* Makes one step: batch, forward, backward, update. */

@@ -146,12 +146,12 @@ static void stops_at_many_bad_images(void **state)
     shell_run(PHOTO_TRAIN);
     assert_int_equal(tool.code, 1);
     assert_says(tool.err, "4 of 64 images cannot be read, more than 1 %: ssm2d data check lists "
-                          "them; remove them, or train without them by --bad-images skip. The "
-                          "first: ");
+                          "them; remove them, or skip them with --bad-images skip. The first: ");
     assert_absent(in_folder("runs")); /* nothing is left behind */
     shell_run(PHOTO_TRAIN "--bad-images stop");
     assert_int_equal(tool.code, 1);
-    assert_says(tool.err, " 4 cannot be read; bad_images=skip leaves them out)");
+    assert_says(tool.err, "(4 of the ");
+    assert_says(tool.err, " images checked cannot be read; bad_images=skip leaves them out)");
     shell_run(PHOTO_TRAIN "--bad-images skip --epochs 1");
     assert_int_equal(tool.code, 0);
     assert_says(tool.err, "4 images could not be read and were left out");
@@ -165,7 +165,7 @@ static void finds_files_that_end_early(void **state)
     shell_run(PHOTO_TRAIN "--bad-images stop");
     assert_int_equal(tool.code, 1);
     assert_says(tool.err, "/red/02.png: ends in row ");
-    assert_says(tool.err, "(of 60 images 1 cannot be read; bad_images=skip leaves them out)");
+    assert_says(tool.err, "(1 of 60 images cannot be read; bad_images=skip leaves them out)");
     assert_absent(in_folder("runs"));
 }
 
@@ -229,7 +229,7 @@ static void replaces_a_run_of_no_steps(void **state)
     /* a train.json of another program is not a run's */
     shell_run("mkdir $FOLDER/other && echo '{}' > $FOLDER/other/train.json");
     shell_run(PHOTO_TRAIN "--epochs 2 --out other");
-    assert_refused(1, "train", "its train.json is not a run's");
+    assert_refused(1, "train", "its train.json is not that of a run");
 }
 
 static void predicts_folders(void **state)
