@@ -24,6 +24,8 @@ ssm2d_status layer_from_json(const char *file, const cJSON *object, const char *
                              ssm2d_layer *layer, ssm2d_error *error);
 
 const char *const *layer_old_keys(const layer_kind *kind); /* NULL-terminated */
+/* Whether a NULL-terminated list has the name; list may be NULL. */
+int name_in_list(const char *name, const char *const *list);
 /* Sets the settings that older keys of `object` give; ignores all other keys. */
 ssm2d_status layer_read_old(field_source from, const cJSON *object, const layer_kind *kind,
                             layer_values *values, ssm2d_error *error);
