@@ -14,6 +14,8 @@ typedef struct progress {
 
 progress progress_start(const char *what, size_t total);
 void progress_show(progress *p, size_t done);
+/* The same as a hook: user is the progress. */
+void progress_hook(void *user, size_t done, size_t total);
 void progress_end(progress *p); /* removes the line */
 
 #endif

@@ -1,7 +1,8 @@
-#include "inference/preparation.h"
-
+/* preparation - converts pixels to a model's input as in the run's evaluation, or as the caller
+ * specifies. */
 #include "core/sized.h"
 #include "core/status.h"
+#include "inference/trained_model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "train/settings.h"
 
-/* The runs that a line applies to. */
+/* The runs that a part applies to. */
 typedef enum recipe_when {
     RECIPE_ALWAYS,
     RECIPE_SSM2D,         /* the mixer is the 2-D SSM */
@@ -15,20 +15,28 @@ typedef enum recipe_when {
     RECIPE_CONVNEXT       /* .. convnext */
 } recipe_when;
 
-typedef struct recipe_line {
-    const char *key, *value; /* as for --set; the last line has key NULL */
-    recipe_when when;        /* a later line for the same key replaces an earlier one */
-} recipe_line;
+typedef struct recipe_part {
+    recipe_when when;
+    const char *settings; /* "KEY=VALUE ..", as for --set; NULL in the last part */
+} recipe_part;
 
 typedef struct recipe {
     const char *name, *help;
-    const recipe_line *lines;
+    const recipe_part *parts; /* later settings override earlier ones */
 } recipe;
+
+/* One setting of a recipe. */
+typedef struct recipe_line {
+    char key[32], value[32];
+    recipe_when when;
+} recipe_line;
 
 /* Returns the i-th recipe, NULL past the last. */
 const recipe *recipe_at(int i);
 /* Returns the recipe of this name; if there is none, NULL and an error that lists the names. */
 const recipe *recipe_find(const char *name, ssm2d_error *error);
+/* Sets *line to the i-th setting of a recipe; returns 0 past the last. */
+int recipe_line_at(const recipe *r, int i, recipe_line *line);
 /* Whether a line applies to the model and data of a run. Lines with keys that the model does not
  * have do not apply. */
 int recipe_line_applies(const recipe_line *line, const train_settings *run);

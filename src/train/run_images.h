@@ -13,6 +13,8 @@ typedef struct run_images {
     size_t batch; /* of the loader */
 } run_images;
 
+/* Options for a loader of evaluation images. */
+loader_options run_loader_options(const run_model *m, const dataset *data);
 /* Opens only the data of run_images_open; the caller closes *data. */
 ssm2d_status run_images_data(ssm2d_context *context, const char *folder, const run_model *m,
                              const char *where, dataset **data, dataset_split *split,

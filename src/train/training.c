@@ -192,32 +192,47 @@ static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error 
                 text_path(path), s->step, s->epochs);
 }
 
+static ssm2d_status set_changes(const train_changes *c, train_options *o, ssm2d_error *error)
+{
+    const char *const given[][2] = {{"data", c->data},
+                                    {"epochs", c->epochs},
+                                    {"workers", c->workers},
+                                    {"memory", c->memory},
+                                    {"bad_images", c->bad_images}};
+    ssm2d_status status = SSM2D_OK;
+    for (size_t i = 0; i < sizeof given / sizeof *given && !status; i++)
+        if (given[i][1]) status = train_options_set(o, given[i][0], given[i][1], error);
+    return status;
+}
+
+ssm2d_status train_changes_check(const train_changes *changes, ssm2d_error *error)
+{
+    train_options o;
+    train_options_default(&o);
+    return set_changes(changes, &o, error);
+}
+
 static ssm2d_status apply_changes(const char *folder, const train_changes *c, train_options *o,
                                   start_info *how, ssm2d_error *error)
 {
-    char number[32], before[SSM2D_TEXT];
-    ssm2d_status status = SSM2D_OK;
-    memcpy(before, o->data, sizeof before);
-    if (c->data)
-        status = train_options_set(o, "data", c->data, error);
-    else
-        how->changed |= run_find_data(folder, before, o->data);
-    if (c->data || how->changed) make_data_absolute(o->data);
-    how->changed |= strcmp(before, o->data) != 0;
-    if (c->epochs && c->epochs != o->epochs && !status) {
-        how->old_epochs = o->epochs;
-        snprintf(number, sizeof number, "%ld", c->epochs);
-        status = train_options_set(o, "epochs", number, error);
-        how->changed = 1;
-    }
-    if (c->workers && c->workers != o->workers) {
-        o->workers = c->workers;
-        how->changed = 1;
-    }
-    const int memory = o->memory, bad_images = o->bad_images;
-    if (c->memory && !status) status = train_options_set(o, "memory", c->memory, error);
-    if (c->bad_images && !status) status = train_options_set(o, "bad_images", c->bad_images, error);
-    how->changed |= o->memory != memory || o->bad_images != bad_images;
+    const train_options before = *o;
+    const ssm2d_status status = set_changes(c, o, error);
+    if (c->data || run_find_data(folder, before.data, o->data)) make_data_absolute(o->data);
+    if (o->epochs != before.epochs) how->old_epochs = before.epochs;
+    how->changed = strcmp(o->data, before.data) || o->epochs != before.epochs
+                   || o->workers != before.workers || o->memory != before.memory
+                   || o->bad_images != before.bad_images;
+    return status;
+}
+
+static ssm2d_status read_settings_file(const ssm2d_context *context, const char *folder,
+                                       train_settings *settings, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
+    if (!status) status = train_settings_default(settings, error);
+    if (!status) status = train_settings_read(context, path, settings, error);
+    if (!status) train_options_complete(&settings->options);
     return status;
 }
 
@@ -227,13 +242,9 @@ static ssm2d_status settings_file_differs(const ssm2d_context *context, const ch
                                           const train_settings *settings, int *differs,
                                           ssm2d_error *error)
 {
-    char path[RUN_PATH];
     train_settings found;
-    ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
-    if (!status) status = train_settings_default(&found, error);
-    if (!status) status = train_settings_read(context, path, &found, error);
-    if (!status) train_options_complete(&found.options);
     int same = 0;
+    ssm2d_status status = read_settings_file(context, folder, &found, error);
     if (!status) status = train_settings_same(&found, settings, &same, error);
     *differs = !same;
     return status == SSM2D_ERROR_MEMORY ? status : SSM2D_OK;
@@ -257,7 +268,6 @@ typedef struct resumed {
 static ssm2d_status open_run(resumed *r, ssm2d_error *error)
 {
     const char *folder = r->folder;
-    char train[RUN_PATH];
     ssm2d_status status;
     if (!run_exists(folder)) return run_refuse(folder, error);
     if ((status = run_path(folder, RUN_LAST, r->path, error))) return status;
@@ -270,10 +280,7 @@ static ssm2d_status open_run(resumed *r, ssm2d_error *error)
                     "run with the weights in model.safetensors",
                     text_path(r->path));
     if (r->how.is_new) {
-        status = run_path(folder, RUN_TRAIN, train, error);
-        if (!status) status = train_settings_default(&r->settings, error);
-        if (!status) status = train_settings_read(r->context, train, &r->settings, error);
-        if (!status) train_options_complete(&r->settings.options);
+        status = read_settings_file(r->context, folder, &r->settings, error);
     } else {
         status = checkpoint_open(r->context, r->path, &r->checkpoint, &r->identity, error);
         if (!status) status = read_settings(r->path, &r->identity, &r->settings, error);

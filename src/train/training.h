@@ -82,16 +82,15 @@ ssm2d_status train_replace(ssm2d_context *context, const char *folder,
 ssm2d_status train_resume(ssm2d_context *context, const char *folder, const run_control *control,
                           train_result *result, ssm2d_error *error);
 
-/* The settings that may change when a run is resumed. */
+/* The settings that may change when a run is resumed, as text; NULL: unchanged. data is the new
+ * path of the same images. With other epochs the learning rate continues as if they had been given
+ * from the beginning. */
 typedef struct train_changes {
-    const char *data; /* the new path of the same images; NULL: unchanged */
-    /* epochs of the whole run; 0: unchanged. The learning rate continues as if this value had been
-     * given from the beginning. */
-    long epochs;
-    int workers;            /* of the loader; 0: unchanged */
-    const char *memory;     /* normal or low; NULL: unchanged */
-    const char *bad_images; /* stop, skip or few; NULL: unchanged */
+    const char *data, *epochs, *workers, *memory, *bad_images;
 } train_changes;
+
+/* Refuses values that the settings do not accept. */
+ssm2d_status train_changes_check(const train_changes *changes, ssm2d_error *error);
 
 /* Continues the run in folder from its last checkpoint, with these changes. */
 ssm2d_status train_resume_changed(ssm2d_context *context, const char *folder,

@@ -31,7 +31,7 @@ static void test_wrong_options_are_refused(void **state)
     (void)state;
     const char *out = in_folder("a.onnx");
     EXPORT("-o", out);
-    assert_refused(2, "export", "neither");
+    assert_refused(2, "export", "give the folder of a run or --config");
     EXPORT(GOLDEN_RUN, "--config", config, "--weights", weights, "-o", out);
     assert_refused(2, "export", "not both");
     EXPORT("--config", config, "-o", out);

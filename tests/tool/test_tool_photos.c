@@ -84,7 +84,7 @@ static void trains_with_what_fits(void **state)
     assert_says(tool.out, "chosen to fit the images, as not given: batch 4 (for 10 steps per epoch "
                           "or more), 24 epochs (for 300 steps or more), random flips and random "
                           "crops for photos");
-    assert_says(tool.out, "no folder test or val, so that 10 % of the images are held out");
+    assert_says(tool.out, "no folder test or val, so 10 % of the images are held out");
     assert_null(strstr(tool.out, "warning"));
     assert_says(tool.out, "(best 100.00 %"); /* colours are easy */
     assert_settings(first, (const char *const[]){"\"batch\":\t4,", "\"epochs\":\t24,",
@@ -101,7 +101,7 @@ static void trains_with_what_fits(void **state)
     assert_memory_equal(run_name(), first, strlen(first));
     assert_string_equal(run_name() + strlen(first), "-2");
     assert_says(tool.out, "3 steps of 16 images per epoch, 1 epoch: 3 steps in all\n");
-    assert_says(tool.out, "warning: in fewer than 10 steps per epoch little is learned: --batch 5 "
+    assert_says(tool.out, "warning: fewer than 10 steps per epoch learn little: --batch 5 "
                           "gives 10\n");
     /* a recipe knows by itself */
     shell_run(PHOTO_TRAIN "--recipe quick --epochs 1 --batch 4");
@@ -267,7 +267,7 @@ static void predicts_folders(void **state)
     assert_int_equal(tool.code, 1);
     assert_says(tool.out, "new/below/r.png: red ");
     assert_says(tool.err, "ssm2d predict: new/z.png: is empty");
-    assert_says(tool.err, "1 of 3 images could not be classified");
+    assert_says(tool.err, "no prediction for 1 of 3 images");
     assert_int_equal(mkdir(in_folder("none"), 0777), 0);
     TOOL("predict", in_folder("run"), in_folder("none"));
     assert_refused(1, "predict", "none: has no images: expected *.png");

@@ -30,11 +30,10 @@ void eval_report_text(const eval_report *r)
     if (r->table) t->print_table(r->detail, names_of(r), stdout);
 }
 
-/* Outputs up to which JSON has every cell of the matrix; of more, the list of those that are not
- * zero. */
+/* Up to this many outputs JSON has every cell of the matrix, otherwise a list of nonzero cells. */
 enum { MAX_MATRIX = 1000 };
 
-static int add_number(cJSON *list, size_t value)
+static int add_count(cJSON *list, size_t value)
 {
     return json_add(list, NULL, cJSON_CreateNumber((double)value));
 }
@@ -49,14 +48,14 @@ static int add_matrix(cJSON *root, const eval_report *r)
         for (int k = 0; good && k < r->detail->shape.outputs; k++) {
             const confusion_cell *cell = next < r->confusion_count ? &r->confusion[next] : NULL;
             const int is_next = cell && cell->truth == c && cell->predicted == k;
-            good = add_number(row, is_next ? cell->count : 0);
+            good = add_count(row, is_next ? cell->count : 0);
             next += (size_t)is_next;
         }
     }
     return good;
 }
 
-/* [true, predicted, images] of every pair that there is; outputs are counted from 0 */
+/* [true, predicted, images] of every nonzero cell; outputs are counted from 0 */
 static int add_pairs(cJSON *root, const eval_report *r)
 {
     cJSON *list = cJSON_AddArrayToObject(root, "confusion_pairs"), *pair;
@@ -64,8 +63,8 @@ static int add_pairs(cJSON *root, const eval_report *r)
     for (size_t i = 0; good && i < r->confusion_count; i++) {
         const confusion_cell *cell = &r->confusion[i];
         good = json_add(list, NULL, pair = cJSON_CreateArray())
-               && add_number(pair, (size_t)cell->truth) && add_number(pair, (size_t)cell->predicted)
-               && add_number(pair, cell->count);
+               && add_count(pair, (size_t)cell->truth) && add_count(pair, (size_t)cell->predicted)
+               && add_count(pair, cell->count);
     }
     return good;
 }

@@ -1,5 +1,5 @@
-/* eval_report - what `ssm2d eval` prints: one line, the table of the task, JSON, and the picture of
- * the confusion matrix. */
+/* eval_report - the output of `ssm2d eval`: one line, the table of the task, JSON, and the picture
+ * of the confusion matrix. */
 #ifndef SSM2D_TOOLS_EVAL_REPORT_H
 #define SSM2D_TOOLS_EVAL_REPORT_H
 
@@ -9,12 +9,12 @@
 typedef struct eval_report {
     const run_model *model;
     const char *split;   /* test, val or train */
-    const char *shown;   /* the same for people: "held-out" */
+    const char *shown;   /* the same in messages: "held-out" */
     const char *weights; /* last or best */
     evaluation result;
     const task_detail *detail; /* NULL: no table */
     int table;
-    const confusion_cell *confusion; /* NULL: not asked for */
+    const confusion_cell *confusion; /* NULL: not requested */
     size_t confusion_count;
 } eval_report;
 

@@ -1,4 +1,4 @@
-/* ssm2d export - writes a trained model as an ONNX file, for runtimes of others. */
+/* ssm2d export - writes a trained model as an ONNX file, for other runtimes. */
 #include "core/context.h"
 #include "core/status.h"
 #include "export/export_model.h"
@@ -29,19 +29,18 @@ static const option options[] = {
     {"image-size", OPTION_STRING, offsetof(values, image_size),
      "for images of this side in pixels, or of ROWSxCOLS; the size of training when not given",
      .value = "SIZE"},
-    {"batch", OPTION_STRING, offsetof(values, batch),
-     "number of images at a time, or any: it is up to whoever runs the model", .value = "N",
+    {"batch", OPTION_STRING, offsetof(values, batch), "fixed batch size, or any", .value = "N",
      .default_value = "any"},
     {"features", OPTION_INT, offsetof(values, features),
      "a second output: the tokens after this block, from 1", .value = "BLOCK", .low = 1,
      .high = 16384},
     {"weights", OPTION_STRING, offsetof(values, weights),
-     "of a run, last or best: weights of the latest or the best epoch (last when not given); with "
-     "--config, a file of weights, safetensors",
+     "for a run, last or best: weights of the latest or the best epoch (last when not given); with "
+     "--config, a safetensors file",
      .value = "WEIGHTS", .offers = run_weights_at},
     {"config", OPTION_STRING, offsetof(values, config),
      "instead of a run: configuration of the model, JSON; needs --weights", .value = "FILE"},
-    {"force", OPTION_FLAG, offsetof(values, force), .help = "replace a file that is there already"},
+    {"force", OPTION_FLAG, offsetof(values, force), .help = "replace an existing file"},
     {0}};
 
 enum { MAX_BATCH = 65536 };
@@ -75,12 +74,12 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     int size[2];
     size_t batch;
     if (!o->run == !o->config)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "give the folder of a run, or --config: %s",
-                    o->run ? "not both" : "there is neither");
+        return fail(error, SSM2D_ERROR_ARGUMENT, "give the folder of a run or --config%s",
+                    o->run ? ", not both" : "");
     if (o->config && !o->weights)
         return fail(error, SSM2D_ERROR_ARGUMENT, "--config needs --weights, a file");
     if (o->run && o->weights && !is_name_of_weights(o->weights))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--weights=%s: of a run, use last or best",
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--weights=%s: for a run, use last or best",
                     text_show(o->weights, strlen(o->weights), said, sizeof said));
     if (!text_has_extension(o->output, ".onnx"))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .onnx",
@@ -94,11 +93,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 static ssm2d_status open_files(ssm2d_context *context, const values *o, const int image[2],
                                ssm2d_model **out, ssm2d_error *error)
 {
-    model_config config;
-    ssm2d_error why;
+    model_config config = {0};
     ssm2d_status status = model_config_read(context, o->config, &config, error);
-    if (!status && (status = model_config_finish(&config, &why)))
-        fail(error, status, "%s: %s", text_path(o->config), why.line);
     if (!status)
         status =
             model_open_weights(context, o->config, &config, o->weights, NULL, NULL, out, error);
@@ -134,8 +130,8 @@ static void report(const values *o, const model_config *c, size_t batch)
                   batch == 1 ? "" : "s", c->image[0], c->image[1]);
 }
 
-/* A kernel as large as the image is made for each channel of each mixer: with this many pixels it
- * takes a while, of which a single operator may be most. */
+/* Each channel of each mixer gets a kernel as large as the image. From this many pixels on that
+ * takes so long that progress per operator is not enough. */
 enum { MANY_PIXELS = 1 << 22 };
 
 static void announce(const model_config *c)
@@ -145,13 +141,6 @@ static void announce(const model_config *c)
                 "ssm2d export: kernels for images of %d x %d are large: this can take minutes and "
                 "gigabytes of memory\n",
                 c->image[0], c->image[1]);
-}
-
-static void show_progress(void *user, size_t done, size_t all)
-{
-    progress *p = user;
-    p->total = all;
-    progress_show(p, done);
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -174,7 +163,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                                .path = o->output,
                                .notes = notes.count,
                                .note = notes.list,
-                               .progress = show_progress,
+                               .progress = progress_hook,
                                .user = &shown};
     announce(&m->config);
     status = model_export_onnx(context, &what, error);
@@ -192,20 +181,20 @@ static const char about[] =
     "\n"
     "  ssm2d export runs/demo -o demo.onnx\n"
     "\n"
-    "The input is `images`, of shape (N, channels, rows, columns), float: pixels from 0 to 1, less "
-    "the mean of each channel and divided by its standard deviation. The output is `logits`, (N, "
-    "outputs); with --features also `features`, (N, tokens, dim). The file's metadata say what a "
-    "program needs to prepare images and to name outputs: image_size, channels, mean, std, "
-    "interpolation, eval_crop, preparation (the steps in words), labels and classes, and which "
-    "model it is: model, mixer, config and "
-    "ssm2d_version.\n"
+    "The input is `images`, of shape (N, channels, rows, columns), float: pixels from 0 to 1, "
+    "normalised by the mean and standard deviation of each channel. The output is `logits`, (N, "
+    "outputs); with --features also `features`, (N, tokens, dim). The file's metadata describe how "
+    "to prepare images (image_size, channels, mean, std, interpolation, eval_crop, and "
+    "preparation, "
+    "the steps in words), the outputs (task, labels, and their names in classes), and the model "
+    "(model, mixer, config, ssm2d_version).\n"
     "\n"
-    "A mixer is written as the convolution that it is at the file's image size, with --image-size "
-    "at another one than that of training. For images of more than four million pixels the kernels "
-    "take minutes and gigabytes of memory; a line says so.\n"
+    "A mixer is written as a convolution for the image size of the file, which --image-size "
+    "changes. For images of more than four million pixels the kernels take minutes and gigabytes "
+    "of memory; a message says so.\n"
     "\n"
-    "--config and --weights export a model from files, as `ssm2d run` takes them; the metadata do "
-    "not say then how images are prepared.";
+    "--config and --weights export a model from the files of `ssm2d run`; the metadata then do not "
+    "describe how to prepare images.";
 
 const command command_export = {
     "export", "write a trained model as ONNX", about, options, check_values, run, 0};

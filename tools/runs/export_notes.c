@@ -24,7 +24,7 @@ static ssm2d_status add(ssm2d_context *context, export_notes *n, const char *key
     return SSM2D_OK;
 }
 
-/* Takes over value; NULL: there was no memory for it. */
+/* Takes ownership of value; NULL: out of memory. */
 static ssm2d_status add_json(ssm2d_context *context, export_notes *n, const char *key, cJSON *value,
                              ssm2d_error *error)
 {
@@ -35,20 +35,20 @@ static ssm2d_status add_json(ssm2d_context *context, export_notes *n, const char
     return status;
 }
 
-/* A number for each channel, as short as a float can be said. */
+/* A list of floats, one per channel, with as many digits as they need. */
 static ssm2d_status add_channels(ssm2d_context *context, export_notes *n, const char *key,
-                                 const float *numbers, int channels, ssm2d_error *error)
+                                 const float *values, int channels, ssm2d_error *error)
 {
     char text[96] = "[";
     for (int i = 0; i < channels; i++) {
         const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s%.9g", i ? "," : "", (double)numbers[i]);
+        snprintf(text + used, sizeof text - used, "%s%.9g", i ? "," : "", (double)values[i]);
     }
     strncat(text, "]", sizeof text - strlen(text) - 1);
     return add(context, n, key, text, error);
 }
 
-/* The value of one of the run's settings for images. */
+/* Adds one of the run's settings for images. */
 static ssm2d_status add_setting(ssm2d_context *context, export_notes *n, const ssm2d_model *m,
                                 const char *name, ssm2d_error *error)
 {
@@ -61,7 +61,7 @@ static ssm2d_status add_setting(ssm2d_context *context, export_notes *n, const s
     return f ? add(context, n, name, field_print(f, at, text, sizeof text), error) : SSM2D_OK;
 }
 
-/* The steps of eval_crop in words, in the order and with the rounding of augment_eval_crop.c. */
+/* Adds the steps of eval_crop in words, with the order and rounding of augment_eval_crop.c. */
 static ssm2d_status add_preparation(ssm2d_context *context, export_notes *n, const ssm2d_model *m,
                                     ssm2d_error *error)
 {

@@ -1,5 +1,5 @@
-/* export_notes - the metadata of an exported model: which model it is, how images are prepared for
- * it, and what its outputs are called. */
+/* export_notes - the metadata of an exported model: the model, the preparation of images, and the
+ * names of outputs. */
 #ifndef SSM2D_TOOLS_EXPORT_NOTES_H
 #define SSM2D_TOOLS_EXPORT_NOTES_H
 
@@ -11,10 +11,10 @@ enum { EXPORT_NOTES = 16 };
 typedef struct export_notes {
     int count;
     onnx_note list[EXPORT_NOTES];
-    char *text[EXPORT_NOTES]; /* the list's */
+    char *text[EXPORT_NOTES]; /* of the list, owned */
 } export_notes;
 
-/* The data are described for the model of a run, which knows them. *notes is zeros before, and the
+/* Describes the data too if the model is that of a run. *notes is zeroed before the call; the
  * caller frees it, also after a failure. */
 ssm2d_status export_notes_make(ssm2d_context *context, const ssm2d_model *model,
                                export_notes *notes, ssm2d_error *error);

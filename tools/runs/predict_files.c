@@ -12,8 +12,8 @@
 
 enum { MAX_DEPTH = 64 };
 
-/* Sorts what is in the folder into images, folders and others. Links to folders are not followed,
- * as they may lead in a circle. */
+/* Adds an entry of a folder to the images, the folders, or the ignored files. Links to folders are
+ * not followed, because they may form a cycle. */
 static ssm2d_status sort_entry(const char *path, listing *files, listing *folders,
                                ssm2d_error *error)
 {
@@ -57,7 +57,7 @@ static ssm2d_status add_folder(const char *folder, int depth, listing *files, ss
 {
     listing folders = {.context = files->context};
     if (depth > MAX_DEPTH)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: has more than %d folders in each other",
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: folders are nested more than %d deep",
                     text_path(folder), MAX_DEPTH);
     ssm2d_status status = read_folder(folder, files, &folders, error);
     for (size_t i = 0; i < folders.entries.count && !status; i++)
