@@ -347,7 +347,7 @@ static int run_command(const command *c, int argc, char **argv)
         error = why;
         code = EXIT_FAILED;
     } else {
-        status = processes_meet(context, words, status, &error);
+        status = cluster_meet(processes(), context, words, status, &error);
         if (!status) {
             status = c->run(context, values, &error);
             code = status ? stop_signals_code(EXIT_FAILED) : EXIT_DONE;

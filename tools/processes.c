@@ -75,12 +75,6 @@ const char *processes_words(int argc, char **argv)
     return words;
 }
 
-ssm2d_status processes_meet(const ssm2d_context *context, const char *words, ssm2d_status status,
-                            ssm2d_error *error)
-{
-    return cluster_meet(&together, context, words, status, error);
-}
-
 int processes_threads(long given)
 {
     if (given || together.size == 1) return (int)given;

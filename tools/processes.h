@@ -16,9 +16,6 @@ ssm2d_status processes_join(const command *c, ssm2d_error *error);
 /* The words of the command line, in static memory, without the number of threads, which may differ
  * between processes. Called before parsing, which reorders the words. */
 const char *processes_words(int argc, char **argv);
-/* Called after parsing, with its status: all processes continue, or none does. */
-ssm2d_status processes_meet(const ssm2d_context *context, const char *words, ssm2d_status status,
-                            ssm2d_error *error);
 /* The number of threads of this process; given: that of --threads, 0 if there is none. */
 int processes_threads(long given);
 /* Called after a failure, before it is reported. Decides who reports a failure of this process

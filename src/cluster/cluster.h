@@ -100,8 +100,8 @@ ssm2d_status cluster_failed(cluster *c, int bad, ssm2d_error *error);
 void cluster_enter(cluster *c, int partner);
 void cluster_exit(cluster *c);
 
-/* Called repeatedly while waiting: sleeps a little, and fails if the wait cannot succeed. partner:
- * the rank that it waits for now. */
+/* cluster_wait_more is called repeatedly while waiting: it sleeps a little, and fails if the wait
+ * cannot succeed. partner: the rank that it waits for now. cluster_exit ends the wait. */
 typedef struct cluster_wait {
     double began, looked;
     long rounds;
@@ -110,7 +110,6 @@ typedef struct cluster_wait {
 
 cluster_wait cluster_wait_begin(cluster *c, int partner);
 ssm2d_status cluster_wait_more(cluster *c, cluster_wait *w, int partner, ssm2d_error *error);
-void cluster_wait_end(cluster *c);
 /* Waits until `count` requests are complete. */
 ssm2d_status cluster_wait_all(cluster *c, transport_request *r, int count, ssm2d_error *error);
 

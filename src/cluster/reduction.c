@@ -187,7 +187,7 @@ ssm2d_status reduction_finish(reduction *r, ssm2d_error *error)
             if (r->active == before && !r->status)
                 r->status = cluster_wait_more(r->cluster, &wait, partner_of(r), &r->error);
         }
-        cluster_wait_end(r->cluster);
+        cluster_exit(r->cluster);
     }
     r->spent.waiting += clock_seconds() - start;
     return r->status ? fail(error, r->status, "%s", r->error.line) : SSM2D_OK;

@@ -30,8 +30,6 @@ cluster_wait cluster_wait_begin(cluster *c, int partner)
     return (cluster_wait){.began = -1, .partner = partner};
 }
 
-void cluster_wait_end(cluster *c) { cluster_exit(c); }
-
 /* The first process of this machine that has ended, or -1. */
 static int find_ended(const cluster *c)
 {

@@ -166,36 +166,36 @@ static ssm2d_status check_notes(const checkpoint *c, ssm2d_error *error)
     return compare_sum(c, "note_sum", sum, error);
 }
 
+static ssm2d_status read_identity(const checkpoint *c, train_identity *identity, ssm2d_error *error)
+{
+    const char *text;
+    char *end;
+    ssm2d_status status;
+    if ((status = get_note(c, "layout", &text, error))
+        || (status = get_note(c, "options", &identity->options, error))
+        || (status = get_note(c, "model", &identity->model, error))
+        || (status = get_note(c, "data", &identity->data, error)))
+        return status;
+    errno = 0;
+    identity->layout = strtoull(text, &end, 16);
+    return end == text || *end || errno ? bad_note(c, "layout", text, error) : SSM2D_OK;
+}
+
 ssm2d_status checkpoint_open(const ssm2d_context *context, const char *path, checkpoint **out,
                              train_identity *identity, ssm2d_error *error)
 {
-    ssm2d_status status;
-    const char *text;
-    char *end;
+    const char *format;
     *out = NULL;
     checkpoint *c = mem_alloc(context, sizeof *c + strlen(path) + 1);
     if (!c) return fail_memory(error, "reading %s", text_path(path));
     c->context = context;
     c->path = (char *)(c + 1);
     memcpy(c->path, path, strlen(path));
-    if ((status = safetensors_open(context, path, &c->file, error))) goto done;
-    if ((status = get_note(c, "format", &text, error))) goto done;
-    if (strcmp(text, format_name)) {
-        status = bad_note(c, "format", text, error);
-        goto done;
-    }
-    if ((status = check_notes(c, error))) goto done;
-    if ((status = get_note(c, "layout", &text, error))) goto done;
-    errno = 0;
-    identity->layout = strtoull(text, &end, 16);
-    if (end == text || *end || errno) {
-        status = bad_note(c, "layout", text, error);
-        goto done;
-    }
-    if ((status = get_note(c, "options", &identity->options, error))) goto done;
-    if ((status = get_note(c, "model", &identity->model, error))) goto done;
-    status = get_note(c, "data", &identity->data, error);
-done:
+    ssm2d_status status = safetensors_open(context, path, &c->file, error);
+    if (!status) status = get_note(c, "format", &format, error);
+    if (!status && strcmp(format, format_name)) status = bad_note(c, "format", format, error);
+    if (!status) status = check_notes(c, error);
+    if (!status) status = read_identity(c, identity, error);
     if (status)
         checkpoint_close(c);
     else

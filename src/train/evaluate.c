@@ -206,3 +206,51 @@ ssm2d_status evaluation_confusion(const ssm2d_context *context, const task *t, c
     *count = confusion_cells_merge(list, n);
     return SSM2D_OK;
 }
+
+/* ---- images that loaders skipped, over all processes ----------------------------------------- */
+
+typedef struct skipped {
+    size_t count;
+    ssm2d_error first;
+} skipped;
+
+/* Counts the images that at least one process could not read. */
+static ssm2d_status count_bad(const ssm2d_context *context, cluster *c, loader *l, size_t *count,
+                              ssm2d_error *error)
+{
+    enum { PART = 1 << 16 };
+    size_t images;
+    const uint8_t *is_bad = loader_bad_images(l, &images);
+    size_t *processes = mem_alloc(context, images * sizeof *processes);
+    double *scratch = mem_alloc(context, 2 * PART * sizeof *scratch);
+    ssm2d_status status = processes && scratch ? SSM2D_OK : fail_memory(error, "counting images");
+    status = cluster_agree(c, status, error);
+    for (size_t i = 0; i < images && !status; i++) processes[i] = is_bad[i];
+    if (!status) status = join_counts(c, processes, images, scratch, PART, error);
+    *count = 0;
+    for (size_t i = 0; i < images && !status; i++) *count += processes[i] > 0;
+    mem_free(context, processes);
+    mem_free(context, scratch);
+    return status;
+}
+
+ssm2d_status skipped_total(const ssm2d_context *context, cluster *c, loader *l, size_t *count,
+                           ssm2d_error *first, ssm2d_error *error)
+{
+    skipped own = {0};
+    own.count = *count = loader_skipped(l, &own.first);
+    *first = own.first;
+    if (c->size == 1) return SSM2D_OK;
+    skipped *all = mem_alloc(context, (size_t)c->size * sizeof *all);
+    ssm2d_status status = all ? SSM2D_OK : fail_memory(error, "counting images");
+    status = cluster_agree(c, status, error);
+    if (!status) status = cluster_gather(c, &own, sizeof own, all, error);
+    size_t sum = 0;
+    for (int i = c->size - 1; i >= 0 && !status; i--) {
+        sum += all[i].count;
+        if (all[i].count) *first = all[i].first;
+    }
+    if (!status && sum) status = count_bad(context, c, l, count, error);
+    mem_free(context, all);
+    return status;
+}

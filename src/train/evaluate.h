@@ -48,4 +48,9 @@ typedef struct evaluation_hooks {
 ssm2d_status evaluate(evaluator *e, loader *images, const task *t, loss_kind loss,
                       const evaluation_hooks *hooks, evaluation *result, ssm2d_error *error);
 
+/* As loader_skipped, over the loaders of all processes, each of which calls it: an image that
+ * several processes could not read counts once. *first is the message of the lowest rank. */
+ssm2d_status skipped_total(const ssm2d_context *context, cluster *c, loader *l, size_t *count,
+                           ssm2d_error *first, ssm2d_error *error);
+
 #endif

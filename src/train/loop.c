@@ -1,17 +1,15 @@
 /* The training loop: steps, epochs, checkpoints, and the files written at the end of each. */
-#include "train/loop.h"
-
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "data/dataset.h"
 #include "io/file.h"
 #include "io/text.h"
-#include "train/check_images.h"
 #include "train/loss_note.h"
 #include "train/machines.h"
 #include "train/metrics.h"
 #include "train/mixer_log.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <stdio.h>

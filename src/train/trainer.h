@@ -1,4 +1,5 @@
-/* trainer - the model, data and optimiser of a run, and its step. Internal to src/train. */
+/* trainer - the model, data and optimiser of a run, its steps and the training loop. Internal to
+ * src/train. */
 #ifndef SSM2D_TRAIN_TRAINER_H
 #define SSM2D_TRAIN_TRAINER_H
 
@@ -9,10 +10,9 @@
 #include "optim/optimizer.h"
 #include "train/batch_gradient.h"
 #include "train/checkpoint.h"
-#include "train/data_defaults.h"
 #include "train/evaluate.h"
-#include "train/run_folder.h"
 #include "train/schedule.h"
+#include "train/training.h"
 
 /* The report of a process to the others about its part of a step. */
 typedef struct step_report {
@@ -89,5 +89,32 @@ typedef struct step_result {
 ssm2d_status trainer_step(trainer *t, step_result *result, ssm2d_error *error);
 /* Returns the weights that are evaluated and exported: with EMA the average. */
 float *trainer_weights(trainer *t);
+
+/* ---- image files that cannot be read (check_images.c) ---------------------------------------- */
+
+/* Decodes all files of an image folder, unless bad_images=skip; processes share the work, and all
+ * get the result. Fails if a file is bad and bad_images=stop; with bad_images=few if more than 3
+ * files and more than 1 % are bad. */
+ssm2d_status check_images(trainer *t, file_check *result, ssm2d_error *error);
+/* Called after an epoch: with bad_images=few, fails if the loaders of this process have skipped
+ * more images than that, for example because a disk was removed. */
+ssm2d_status check_images_met(const trainer *t, ssm2d_error *error);
+
+/* ---- the training loop (loop.c) -------------------------------------------------------------- */
+
+/* How the loop starts. */
+typedef struct start_info {
+    int is_new;                 /* a new run, not one that is resumed */
+    int changed;                /* resumed with other settings, which are saved first */
+    long old_epochs;            /* epochs before the run was resumed with others; 0: the same */
+    int restored;               /* train.json differs from the checkpoint, and is written again */
+    const weights_report *read; /* of the file with initial weights, or NULL */
+    const file_check *checked;  /* of the image files of a new run, or NULL */
+} start_info;
+
+/* Trains from the trainer's state to the end of the run. A new run first writes its files, starting
+ * with train.json: see run_exists. */
+ssm2d_status train_loop(trainer *t, const char *folder, int lock, const start_info *how,
+                        train_result *result, ssm2d_error *error);
 
 #endif

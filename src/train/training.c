@@ -5,8 +5,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/text.h"
-#include "train/check_images.h"
-#include "train/loop.h"
+#include "train/trainer.h"
 
 #include <stdio.h>
 #include <string.h>

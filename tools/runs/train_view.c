@@ -2,7 +2,7 @@
 
 #include "core/clock.h"
 #include "io/text.h"
-#include "tools/ignored.h"
+#include "tools/written.h"
 
 #include <stdio.h>
 #include <string.h>
