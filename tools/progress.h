@@ -8,7 +8,8 @@
 typedef struct progress {
     const char *what; /* "ssm2d filter: row" */
     size_t total;
-    double shown_at; /* clock_seconds of the last line; the first comes after a second or minute */
+    double
+        shown_at; /* clock_seconds of the last line; the first appears after a second or minute */
     int terminal, lines;
 } progress;
 

@@ -14,7 +14,7 @@ int setting_is_named(const char *written, const char *setting)
     return !*written && !*setting;
 }
 
-static int take(const char *name, char key[OPTION_KEY])
+static int copy_key(const char *name, char key[OPTION_KEY])
 {
     snprintf(key, OPTION_KEY, "%s", name);
     return 1;
@@ -31,7 +31,7 @@ int setting_of_model(const char *name, char key[OPTION_KEY], int *flag)
     for (int i = 0; model_config_key(&s.model, i, known, &help); i++) {
         const char *dot = strchr(known, '.');
         if (setting_is_named(name, known) || (dot && setting_is_named(name, dot + 1)))
-            return take(known, key);
+            return copy_key(known, key);
     }
     return 0;
 }
@@ -43,7 +43,7 @@ int setting_of_run(const char *name, char key[OPTION_KEY], int *flag)
         for (const ssm2d_field *f = a->fields; f->name; f++)
             if (setting_is_named(name, f->name)) {
                 *flag = f->kind == SSM2D_KIND_FLAG;
-                return take(f->name, key);
+                return copy_key(f->name, key);
             }
     return setting_of_model(name, key, flag);
 }

@@ -162,7 +162,7 @@ ssm2d_status cluster_wait_all(cluster *c, transport_request *r, int count, ssm2d
     return status;
 }
 
-/* ---- what all know --------------------------------------------------------------------------- */
+/* ---- collective operations ------------------------------------------------------------------- */
 
 /* Bruck's algorithm: after round k each rank has the blocks of 2^k ranks from its own on, and
  * receives as many more in the next; the number of rounds is log2 of the size, rounded up. */

@@ -101,7 +101,7 @@ static void exchange(reduction *r, lane *l)
 }
 
 /* Adds the received half, while halving. */
-static void take(reduction *r, lane *l)
+static void add_received(reduction *r, lane *l)
 {
     if (l->stage >= r->stages) return;
     const part own = part_of(l, r->cluster->rank, l->stage + 1);
@@ -119,7 +119,7 @@ static void advance(reduction *r, lane *l)
         for (int i = 0; i < 2 && !r->status; i++)
             r->status = cluster_test(r->cluster, &l->requests[i], &r->error);
         if (r->status || is_active(l)) return;
-        if (!r->unordered) take(r, l);
+        if (!r->unordered) add_received(r, l);
         if (++l->stage == last) {
             l->stage = -1;
             r->active--;

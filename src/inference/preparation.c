@@ -39,7 +39,7 @@ int ssm2d_model_preparation_get(const ssm2d_model *m, ssm2d_model_preparation *p
     return 1;
 }
 
-/* Sets the options that a preparation stands for; the options' own checks refuse bad values. */
+/* Converts a preparation to options, whose checks refuse bad values. */
 static ssm2d_status set_options(const ssm2d_model_preparation *p, augment_options *options,
                                 ssm2d_error *error)
 {

@@ -18,7 +18,7 @@ typedef struct data_defaults {
     int val_fraction, bad_images, batch, epochs, flip, resized_crop;
 } data_defaults;
 
-/* Chooses what is needed to open the data: val_fraction and bad_images. */
+/* Chooses the settings that are needed to open the data: val_fraction and bad_images. */
 ssm2d_status data_defaults_open(train_settings *s, data_defaults *chosen, ssm2d_error *error);
 /* Chooses the rest from the training images. */
 ssm2d_status data_defaults_fit(train_settings *s, const dataset_info *train, data_defaults *chosen,

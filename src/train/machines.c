@@ -16,8 +16,8 @@
 enum { TEXT = 256, MAX_MACHINES = 1000 };
 
 static const char *const texts[] = {"ssm2d", "processor", "instruction_set", "system", "compiler"};
-static const char *const numbers[] = {"processors", "threads", "processes"};
-enum { TEXTS = sizeof texts / sizeof *texts, NUMBERS = sizeof numbers / sizeof *numbers };
+static const char *const counts[] = {"processors", "threads", "processes"};
+enum { TEXTS = sizeof texts / sizeof *texts, COUNTS = sizeof counts / sizeof *counts };
 
 /* ---- this machine ---------------------------------------------------------------------------- */
 
@@ -77,7 +77,7 @@ static int is_machine(const cJSON *object)
     int good = cJSON_IsObject(object) && is_count(object, "step") && is_count(object, "starts")
                && cJSON_IsString(field(object, "started"));
     for (int i = 0; i < TEXTS && good; i++) good = cJSON_IsString(field(object, texts[i]));
-    for (int i = 0; i < NUMBERS && good; i++) good = is_count(object, numbers[i]);
+    for (int i = 0; i < COUNTS && good; i++) good = is_count(object, counts[i]);
     return good;
 }
 
@@ -103,8 +103,8 @@ static int same_machine(const cJSON *one, const cJSON *two)
     int same = 1;
     for (int i = 0; i < TEXTS && same; i++)
         same = cJSON_Compare(field(one, texts[i]), field(two, texts[i]), 1);
-    for (int i = 0; i < NUMBERS && same; i++)
-        same = cJSON_Compare(field(one, numbers[i]), field(two, numbers[i]), 1);
+    for (int i = 0; i < COUNTS && same; i++)
+        same = cJSON_Compare(field(one, counts[i]), field(two, counts[i]), 1);
     return same;
 }
 

@@ -69,13 +69,13 @@ static ssm2d_status parse_blocks(const metrics *m, const cJSON *root, metric *li
                 *gains = cJSON_GetObjectItemCaseSensitive(root, "kernel_gains");
     const int blocks = cJSON_IsArray(norms) ? cJSON_GetArraySize(norms) : 0;
     if (!blocks || !cJSON_IsArray(gains) || cJSON_GetArraySize(gains) != blocks) return SSM2D_OK;
-    double *numbers = mem_alloc(m->context, 2 * (size_t)blocks * sizeof *numbers);
-    if (!numbers) return fail_memory(error, "%s: values of %d blocks", text_path(m->path), blocks);
-    copy_numbers(norms, numbers);
-    copy_numbers(gains, numbers + blocks);
+    double *values = mem_alloc(m->context, 2 * (size_t)blocks * sizeof *values);
+    if (!values) return fail_memory(error, "%s: values of %d blocks", text_path(m->path), blocks);
+    copy_numbers(norms, values);
+    copy_numbers(gains, values + blocks);
     line->blocks = blocks;
-    line->mixer_norms = numbers;
-    line->kernel_gains = numbers + blocks;
+    line->mixer_norms = values;
+    line->kernel_gains = values + blocks;
     return SSM2D_OK;
 }
 
@@ -239,13 +239,13 @@ static ssm2d_status fail_write(const metrics *m, ssm2d_error *error)
                 strerror(errno));
 }
 
-static void write_list(FILE *to, const char *name, int count, const double *numbers)
+static void write_list(FILE *to, const char *name, int count, const double *values)
 {
     fprintf(to, ", \"%s\": [", name);
     for (int i = 0; i < count; i++) {
         if (i) fputs(", ", to);
-        if (isfinite(numbers[i])) /* JSON has no other numbers */
-            fprintf(to, "%.4g", numbers[i]);
+        if (isfinite(values[i])) /* JSON has no other numbers */
+            fprintf(to, "%.4g", values[i]);
         else
             fputs("null", to);
     }

@@ -193,7 +193,7 @@ char *run_settings_text(const train_settings *s)
 }
 
 /* Whether a name is "0", "1" .., the names of outputs without names. */
-static int is_number(const char *name)
+static int is_digits(const char *name)
 {
     return *name && strspn(name, "0123456789") == strlen(name);
 }
@@ -216,7 +216,7 @@ ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, s
         /* runs of earlier versions and image folders have identifiers instead of names */
         const char *a_id = data->ids ? data->ids[i] : a;
         const char *b_id = o.ids ? o.ids[i] : b;
-        if (strcmp(a, b) && strcmp(a_id, b_id) && !is_number(a) && !is_number(b))
+        if (strcmp(a, b) && strcmp(a_id, b_id) && !is_digits(a) && !is_digits(b))
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "%s %d of the data is %s, but of the model %s: give data with the same %s",
                         t->one, i, text_show(b, strlen(b), one, sizeof one),

@@ -49,7 +49,7 @@ enum { MAX_BATCH = 65536 };
 /* Parses --batch; 0: any. */
 static ssm2d_status batch_of(const char *text, size_t *batch, ssm2d_error *error)
 {
-    char said[32], *end;
+    char given[32], *end;
     *batch = 0;
     if (!strcmp(text, "any")) return SSM2D_OK;
     const long n = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
@@ -58,7 +58,7 @@ static ssm2d_status batch_of(const char *text, size_t *batch, ssm2d_error *error
         return SSM2D_OK;
     }
     return fail(error, SSM2D_ERROR_ARGUMENT, "--batch=%s: use any, or a whole number from 1 to %d",
-                text_show(text, strlen(text), said, sizeof said), MAX_BATCH);
+                text_show(text, strlen(text), given, sizeof given), MAX_BATCH);
 }
 
 static int is_name_of_weights(const char *name)
@@ -71,7 +71,7 @@ static int is_name_of_weights(const char *name)
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    char said[48];
+    char given[48];
     int size[2];
     size_t batch;
     if (!o->run == !o->config)
@@ -81,7 +81,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
         return fail(error, SSM2D_ERROR_ARGUMENT, "--config needs --weights, a file");
     if (o->run && o->weights && !is_name_of_weights(o->weights))
         return fail(error, SSM2D_ERROR_ARGUMENT, "--weights=%s: for a run, use last or best",
-                    text_show(o->weights, strlen(o->weights), said, sizeof said));
+                    text_show(o->weights, strlen(o->weights), given, sizeof given));
     if (!text_has_extension(o->output, ".onnx"))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .onnx",
                     text_path(o->output));
