@@ -8,7 +8,7 @@
 typedef struct model_export {
     const model_config *config; /* finished */
     const float *params;        /* the model's weights, at its image size */
-    size_t batch;               /* images; 0: any number */
+    size_t batch;               /* images; 0: variable */
     int features;               /* > 0: the tokens after this many blocks are an output */
     onnx_file file;             /* path, notes and progress; the export sets the rest */
 } model_export;

@@ -279,7 +279,7 @@ static Onnx__AttributeProto *new_attribute(onnx_builder *b, const onnx_attribute
     case ONNX_FLOAT:
         a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
         a->has_f = 1;
-        a->f = (float)from->number;
+        a->f = (float)from->real;
         break;
     case ONNX_INTS:
         a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
@@ -295,7 +295,7 @@ static int same_attribute(const Onnx__AttributeProto *a, const onnx_attribute *o
 {
     if (strcmp(a->name, o->name)) return 0;
     if (o->kind == ONNX_INT) return a->has_i && a->i == o->integer;
-    if (o->kind == ONNX_FLOAT) return a->has_f && a->f == (float)o->number;
+    if (o->kind == ONNX_FLOAT) return a->has_f && a->f == (float)o->real;
     return a->n_ints == (size_t)o->count && !memcmp(a->ints, o->list, a->n_ints * sizeof *a->ints);
 }
 

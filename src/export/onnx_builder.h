@@ -16,12 +16,12 @@ typedef struct onnx_builder onnx_builder;
 
 enum { ONNX_RANK = 6 };
 
-/* An integer, a real number, or a list of integers. */
+/* An integer, a float, or a list of integers. */
 typedef struct onnx_attribute {
     const char *name;
     enum { ONNX_INT, ONNX_FLOAT, ONNX_INTS } kind;
     int64_t integer;
-    double number;
+    double real;
     int count;
     int64_t list[ONNX_RANK];
 } onnx_attribute;

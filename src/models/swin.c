@@ -264,14 +264,14 @@ static int ends_with(const char *text, const char *end)
 static int rename_array(const array_names *names, const char *name, char ours[PARAM_NAME])
 {
     static const char layers[] = "layers.", first[] = "layers.0.downsample.reduction.weight";
-    const char *number = name + strlen(layers);
+    const char *index = name + strlen(layers);
     int stage, end = 0;
     if (!strcmp(name, "head.weight") || !strcmp(name, "head.bias"))
         snprintf(ours, PARAM_NAME, "head.fc%s", strchr(name, '.'));
-    if (strncmp(name, layers, strlen(layers)) || *number < '0' || *number > '9') return 1;
-    if (sscanf(number, "%1d.downsample.%n", &stage, &end) == 1 && end
+    if (strncmp(name, layers, strlen(layers)) || *index < '0' || *index > '9') return 1;
+    if (sscanf(index, "%1d.downsample.%n", &stage, &end) == 1 && end
         && names->has(names->file, first))
-        snprintf(ours, PARAM_NAME, "layers.%d.downsample.%s", stage + 1, number + end);
+        snprintf(ours, PARAM_NAME, "layers.%d.downsample.%s", stage + 1, index + end);
     return !ends_with(name, ".attn.relative_position_index") && !ends_with(name, ".attn_mask");
 }
 

@@ -339,9 +339,9 @@ static ssm2d_status compare(const work *w, ssm2d_error *error)
     const dataset_info *data = dataset_about(w->data);
     ssm2d_status status = cluster_same(processes(), "weights", w->model.params,
                                        w->model.weights->total * sizeof(float), error);
-    return status ? status
-                  : cluster_same(processes(), "numbers of images", &data->count, sizeof data->count,
-                                 error);
+    return status
+               ? status
+               : cluster_same(processes(), "image counts", &data->count, sizeof data->count, error);
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -388,10 +388,9 @@ done:
 
 static const char about[] =
     "Evaluates the model of a run on the test images of its data, or of other data with the same "
-    "labels: loss and the metrics of the task; with more than five classes also the top-5 "
-    "accuracy. With --image-size the images are resized, the model's position embedding and "
-    "tables of relative positions are interpolated (bicubic), and the kernels of the 2-D SSM are "
-    "computed for the new grid.";
+    "labels: loss and the metrics of the task. With --image-size the images are resized, the "
+    "model's position embedding and tables of relative positions are interpolated (bicubic), and "
+    "the kernels of the 2-D SSM are computed for the new grid.";
 
 const command command_eval = {"eval",
                               "loss and metrics of a trained model",

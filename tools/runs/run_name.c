@@ -31,7 +31,7 @@ static void plain_name(const char *data, char name[NAME])
 
 ssm2d_status run_name_make(const train_settings *s, char folder[RUN_PATH], ssm2d_error *error)
 {
-    char name[NAME], date[32], number[16] = "";
+    char name[NAME], date[32], suffix[16] = "";
     const time_t now = time(NULL);
     struct tm local;
     plain_name(s->options.data, name);
@@ -40,12 +40,12 @@ ssm2d_status run_name_make(const train_settings *s, char folder[RUN_PATH], ssm2d
     ssm2d_status status = folder_make(parent, error);
     for (int i = 2; !status && i < MAX_SAME; i++) {
         snprintf(folder, RUN_PATH, "%s/%s-%s-%s%s", parent, name, s->model.model->name, date,
-                 number);
+                 suffix);
         if (!mkdir(folder, 0777)) return SSM2D_OK; /* this process has created it */
         if (errno != EEXIST)
             return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be created: %s: use --out",
                         text_path(folder), strerror(errno));
-        snprintf(number, sizeof number, "-%d", i);
+        snprintf(suffix, sizeof suffix, "-%d", i);
     }
     if (status) return status;
     return fail(error, SSM2D_ERROR_SYSTEM,

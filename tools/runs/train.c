@@ -40,8 +40,8 @@ static const option options[] = {
     {"model", OPTION_STRING, offsetof(values, model),
      "a model, see ssm2d models (default: vit-mini)", .value = "NAME", .offers = model_name_at},
     {"mixer", OPTION_STRING, offsetof(values, mixer),
-     "the mixer inside a block: ssm2d, s4nd, ema or none (default: that of the model, which ssm2d "
-     "models marks)",
+     "the mixer inside a block: ssm2d, s4nd, ema, conv or none (default: that of the model, marked "
+     "by ssm2d models)",
      .value = "NAME", .offers = mixer_name_at},
     {"recipe", OPTION_STRING, offsetof(values, recipe),
      "a named list of settings, such as small or deit, which all other settings override",
