@@ -502,7 +502,7 @@ static void bad_configurations_are_refused(void **state)
         const char *key, *value, *says, *remedy;
     } bad[] = {
         {"image", "30", "\"patch\" is 4", "cannot be cut"},
-        {"max_positions", "63", "\"max_positions\" is 63: there are 64 tokens",
+        {"max_positions", "63", "\"max_positions\" is 63, but there are 64 tokens",
          "use 0, or at least"},
         {"heads", "2", "\"heads\" is 2", "use"},
         {"z", "0", "\"z\"", "use"},

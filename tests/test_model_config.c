@@ -153,7 +153,7 @@ static void test_lists_have_a_value_per_stage(void **state)
     assert_true(!v->pos_embed && v->patch_norm && v->mlp_ratio == 4 && v->norm_eps == 1e-5);
 
     static const char *const bad[][2] = {
-        {"\"dim\": [96, 192]", "\"depth\" has 3 stages, \"dim\" 2 and \"heads\" 3: give each"},
+        {"\"dim\": [96, 192]", "\"depth\" has 3 stages, \"dim\" 2 and \"heads\" 3: give all"},
         {"\"depth\": 2", "\"depth\" has 1 stages, \"dim\" 3"},
         {"\"dim\": [96, 200, 384]", "\"dim\" is 200 in stage 1: it must be 192, twice"},
         {"\"heads\": [3, 7, 12]", "\"heads\" is 7 in stage 1: it must divide \"dim\""},
@@ -222,7 +222,7 @@ static void test_bad_configurations_are_refused(void **state)
         {"{\"model\": \"vit\", \"norm_eps\": 0}", "\"norm_eps\" is 0"},
         {"{\"model\": \"vit\", \"drop_path\": 1}",
          "\"drop_path\" is 1: use a number from 0 to 0.99"},
-        {"{\"model\": \"deit\"}", "model deit has no \"dim\" of its own"},
+        {"{\"model\": \"deit\"}", "model deit has no default for \"dim\""},
         {"{\"model\": \"vit\", \"mixer\": \"smm2d\"}",
          "\"mixer\" is \"smm2d\": use none, ssm2d, s4nd, ema or conv"},
         {"{\"model\": \"vit\", \"mixer\": 5}",
@@ -230,7 +230,7 @@ static void test_bad_configurations_are_refused(void **state)
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"cnv\"}}",
          "\"mixer.kind\" is \"cnv\": use none, ssm2d, s4nd, ema or conv"},
         {"{\"model\": \"vit\", \"mixer\": {\"n_ssm\": 2}}",
-         "\"mixer\" has settings, but no \"kind\" that takes any"},
+         "\"mixer\" has settings, but no \"kind\" that has any"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"none\", \"n_ssm\": 2}}",
          "\"mixer\" has settings, but no \"kind\""},
         {"{\"model\": \"vit\", \"mixer\": {}}", "\"mixer\" has settings, but no \"kind\""},

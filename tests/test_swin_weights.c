@@ -278,8 +278,8 @@ static void test_table_of_unknown_window_is_refused(void **state)
         fail_msg("%s", error.line);
     assert_int_equal(weights_load(b, path, NULL, loaded, NULL, &error), SSM2D_ERROR_ARGUMENT);
     assert_non_null(strstr(error.line,
-                           "layers.1.blocks.0.attn.relative_position_bias_table has (21, 2), which "
-                           "is no grid that is known: the model needs 7 x 7 offsets"));
+                           "layers.1.blocks.0.attn.relative_position_bias_table has the shape (21, "
+                           "2), which is not a known grid: the model needs 7 x 7 offsets"));
     free(params), free(loaded);
     weights_destroy(a), weights_destroy(b);
 }

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, MAX_NAMES = 64, SAID = 64 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, MAX_NAMES = 64, SHOWN = 64 };
 
 const option common_options[] = {{"threads", OPTION_INT, 0, "threads to use; 0: one per processor",
                                   .low = 0, .high = 1024, .default_value = "0"},
@@ -36,10 +36,10 @@ typedef struct parsing {
     unsigned char given[MAX_NAMES]; /* by index in the table */
 } parsing;
 
-/* Copies a word of the command line to said, escaped for messages, and returns said. */
-static const char *say(const char *word, char *said)
+/* Copies a word of the command line to buffer, escaped for messages, and returns buffer. */
+static const char *escaped(const char *word, char *buffer)
 {
-    return text_show(word, strlen(word), said, SAID);
+    return text_show(word, strlen(word), buffer, SHOWN);
 }
 
 const char *option_name(const option *o, char text[OPTION_KEY])
@@ -61,21 +61,21 @@ static const char *shown(const option *o, char *text, size_t size)
 static ssm2d_status parse_number(const option *o, const char *name, const char *text,
                                  double *number, ssm2d_error *error)
 {
-    char *end, said[SAID];
+    char *end, buffer[SHOWN];
     int whole = o->kind == OPTION_INT;
     errno = 0;
     *number = whole ? (double)strtoll(text, &end, 10) : strtod(text, &end);
     if (end == text || *end || (errno == ERANGE && whole) || !isfinite(*number) || *number < o->low
         || *number > o->high)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use a %s from %.15g to %.15g", name,
-                    say(text, said), whole ? "whole number" : "number", o->low, o->high);
+                    escaped(text, buffer), whole ? "whole number" : "number", o->low, o->high);
     return SSM2D_OK;
 }
 
 static ssm2d_status parse_choice(const option *o, const char *name, const char *text,
                                  const char **value, ssm2d_error *error)
 {
-    char list[320] = "", said[SAID];
+    char list[320] = "", buffer[SHOWN];
     const char *names[MAX_NAMES + 1];
     int count = 0;
     for (; o->choice(count) && count < MAX_NAMES; count++) {
@@ -91,8 +91,9 @@ static ssm2d_status parse_choice(const option *o, const char *name, const char *
     const char *near = closest_name(text, names);
     if (near && count > 8)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: did you mean %s? Use one of %s", name,
-                    say(text, said), near, list);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use one of %s", name, say(text, said), list);
+                    escaped(text, buffer), near, list);
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s=%s: use one of %s", name, escaped(text, buffer),
+                list);
 }
 
 /* Checks the text and stores its value at place. */
@@ -182,10 +183,10 @@ static ssm2d_status give_value(parsing *p, const option *o, const char *text, ss
 static ssm2d_status is_setting(const char *word, const char *key, int flag, const char *value,
                                ssm2d_error *error)
 {
-    char said[SAID];
+    char buffer[SHOWN];
     if (flag && (!value || (strcmp(value, "true") && strcmp(value, "false")))) value = "true";
     return fail(error, SSM2D_ERROR_ARGUMENT, "unknown option %s; it is a setting: --set %s=%s",
-                word, key, value ? say(value, said) : "VALUE");
+                word, key, value ? escaped(value, buffer) : "VALUE");
 }
 
 static ssm2d_status unknown_option(const command *c, const char *word, const char *name,
@@ -222,7 +223,7 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
     const option *o = find(p->command->options, name, length, letter);
     if (!o) o = find(common_options, name, length, letter);
     if (!o) {
-        char bare[SAID], whole[SAID + 2];
+        char bare[SHOWN], whole[SHOWN + 2];
         snprintf(whole, sizeof whole, "%s%s", is_long ? "--" : "-",
                  text_show(name, length, bare, sizeof bare));
         if (!value && argc > 1 && argv[1][0] != '-') value = argv[1];
@@ -249,12 +250,12 @@ static ssm2d_status parse_option(parsing *p, int argc, char **argv, int *used, s
 
 static ssm2d_status parse_positional(parsing *p, const char *word, ssm2d_error *error)
 {
-    char said[SAID];
+    char buffer[SHOWN];
     for (const option *o = p->command->options; o->name; o++)
         if (o->positional && (o->kind == OPTION_LIST || !p->given[o - p->command->options]))
             return give_value(p, o, word, error);
     return fail(error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s; see ssm2d %s --help",
-                say(word, said), p->command->name);
+                escaped(word, buffer), p->command->name);
 }
 
 ssm2d_status command_parse(const command *c, int argc, char **argv, void *values, long *threads,
@@ -292,11 +293,11 @@ ssm2d_status command_parse(const command *c, int argc, char **argv, void *values
 ssm2d_status option_pair(const char *name, const char *word, char key[OPTION_KEY],
                          const char **value, ssm2d_error *error)
 {
-    char said[SAID];
+    char buffer[SHOWN];
     const char *equals = strchr(word, '=');
     if (!equals || equals == word || equals - word >= OPTION_KEY)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s %s: write it as key=value", name,
-                    say(word, said));
+                    escaped(word, buffer));
     snprintf(key, OPTION_KEY, "%.*s", (int)(equals - word), word);
     *value = equals + 1;
     return SSM2D_OK;
@@ -347,7 +348,7 @@ static int run_command(const command *c, int argc, char **argv)
         error = why;
         code = EXIT_FAILED;
     } else {
-        status = processes_meet(context, words, status, &error);
+        status = cluster_meet(processes(), context, words, status, &error);
         if (!status) {
             status = c->run(context, values, &error);
             code = status ? stop_signals_code(EXIT_FAILED) : EXIT_DONE;
@@ -365,14 +366,15 @@ static int run_command(const command *c, int argc, char **argv)
 
 static int unknown_part(const command *c, const char *word)
 {
-    char list[160] = "", said[SAID];
+    char list[160] = "", buffer[SHOWN];
     ssm2d_error error;
     for (int i = 0; c->parts[i]; i++) {
         const size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                  help_part_word(c->parts[i]));
     }
-    fail(&error, SSM2D_ERROR_ARGUMENT, "unknown part %s: use one of %s", say(word, said), list);
+    fail(&error, SSM2D_ERROR_ARGUMENT, "unknown part %s: use one of %s", escaped(word, buffer),
+         list);
     return complain(c->name, &error, EXIT_USAGE);
 }
 
@@ -407,17 +409,18 @@ static int run_part(const command *c, int argc, char **argv)
 static int unknown_command(const command *const *commands, const char *word)
 {
     const char *names[MAX_NAMES + 3] = {"help", "version"};
-    char said[SAID];
+    char buffer[SHOWN];
     ssm2d_error error;
     int n = 2;
     while (n < MAX_NAMES && commands[n - 2]) names[n] = commands[n - 2]->name, n++;
     names[n] = NULL;
     const char *near = closest_name(word, names);
     if (near)
-        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; did you mean %s?", say(word, said),
-             near);
+        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; did you mean %s?",
+             escaped(word, buffer), near);
     else
-        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; see ssm2d --help", say(word, said));
+        fail(&error, SSM2D_ERROR_ARGUMENT, "unknown command %s; see ssm2d --help",
+             escaped(word, buffer));
     return complain(NULL, &error, EXIT_USAGE);
 }
 
@@ -430,9 +433,9 @@ static const command *find_command(const command *const *commands, const char *n
 
 static int unexpected(const char *word, const char *after)
 {
-    char said[SAID];
+    char buffer[SHOWN];
     ssm2d_error error;
-    fail(&error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s", say(word, said));
+    fail(&error, SSM2D_ERROR_ARGUMENT, "unexpected argument %s", escaped(word, buffer));
     return complain(after, &error, EXIT_USAGE);
 }
 

@@ -24,7 +24,7 @@ void complete_fish(FILE *out, const command *const *commands);
 void each_command(const command *const *commands, void (*visit)(FILE *out, const command *c),
                   FILE *out);
 
-/* What may follow an option, or stand for a positional argument. */
+/* The completions of an option's value, or of a positional argument. */
 typedef enum offer {
     OFFER_NOTHING, /* a number or text */
     OFFER_NAMES,   /* those of offer_name */

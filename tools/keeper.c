@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const double tick = 0.1;       /* seconds between two checks */
-static const double patience = 3;     /* seconds in which a rank that knows the cause may report */
-static const double last_respite = 5; /* seconds for a process of a job that has ended */
+static const double tick = 0.1;   /* seconds between two checks */
+static const double patience = 3; /* seconds in which a rank that knows the cause may report */
+static const double grace = 5;    /* seconds for a process to end after its job has ended */
 
 typedef struct keeper {
     const char *command;
@@ -26,9 +26,9 @@ typedef struct keeper {
     board_ticket *ticket;
     board *board; /* NULL: not there yet */
     watchdog watchdog;
-    int told;    /* the last signal that was forwarded, 0: none */
-    double over; /* when the end of the job was noticed; 0: it has not ended */
-    double late; /* seconds after which this keeper reports that MPI does not start; 0: unknown */
+    int forwarded; /* the last signal that was forwarded, 0: none */
+    double over;   /* when the end of the job was noticed; 0: it has not ended */
+    double late;   /* seconds after which this keeper reports that MPI does not start; 0: unknown */
 } keeper;
 
 /* ---- reporting ------------------------------------------------------------------------------- */
@@ -53,20 +53,20 @@ static const board_place *place_of(const keeper *k)
     return k->board ? &k->board->places[k->ticket->rank] : &k->ticket->place;
 }
 
-static void say(keeper *k, const char *line)
+static void print_line(keeper *k, const char *line)
 {
     (void)!dprintf(STDERR_FILENO, "ssm2d %s: %s\n", k->command, line);
     abort_reported(abort_flag_of(k));
 }
 
 /* "rank 3 (host, process 123) WHAT: the job ends" */
-static void say_end(keeper *k, const char *what)
+static void print_end(keeper *k, const char *what)
 {
     char line[256], host[BOARD_HOST] = "?";
     (void)!gethostname(host, sizeof host - 1);
     snprintf(line, sizeof line, "rank %d (%s, process %ld) %s: the job ends", k->ticket->rank, host,
              (long)k->process, what);
-    say(k, line);
+    print_line(k, line);
 }
 
 /* The process has ended: reports an unexpected end, and returns the exit code. */
@@ -76,16 +76,16 @@ static int report_end(keeper *k, int status)
     find_board(k);
     if (WIFEXITED(status)) {
         const int code = WEXITSTATUS(status);
-        if (!code || atomic_load(&k->ticket->parts)) return code;
+        if (!code || atomic_load(&k->ticket->leaving)) return code;
         /* by MPI, perhaps because another rank has ended */
         snprintf(what, sizeof what, "was ended by MPI with exit code %d", code);
-        if (abort_wait(abort_flag_of(k), patience)) say_end(k, what);
+        if (abort_wait(abort_flag_of(k), patience)) print_end(k, what);
         return code;
     }
-    const int number = WTERMSIG(status);
-    snprintf(what, sizeof what, "was killed by signal %d (%s)", number, strsignal(number));
-    if (number != k->told && abort_claim(abort_flag_of(k))) say_end(k, what);
-    return 128 + number;
+    const int sig = WTERMSIG(status);
+    snprintf(what, sizeof what, "was killed by signal %d (%s)", sig, strsignal(sig));
+    if (sig != k->forwarded && abort_claim(abort_flag_of(k))) print_end(k, what);
+    return 128 + sig;
 }
 
 /* ---- supervising ----------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ static int start_failed(keeper *k, double now)
     if (waited <= k->late) return 0;
     const starting_ranks seen = starting_ranks_look(&k->launcher);
     starting_ranks_describe(&seen, &k->launcher, timeout, line, sizeof line);
-    if (abort_claim(abort_flag_of(k))) say(k, line);
+    if (abort_claim(abort_flag_of(k))) print_line(k, line);
     return 1;
 }
 
@@ -126,44 +126,44 @@ static int is_over(keeper *k)
     find_board(k);
     if (atomic_load(abort_flag_of(k)) == ABORT_REPORTED) {
         if (!(k->over > 0)) k->over = now;
-        return now - k->over > last_respite;
+        return now - k->over > grace;
     }
     k->watchdog.timeout = k->ticket->timeout;
     if (!watchdog_look(&k->watchdog, k->board, place_of(k), now, process_state_of, line,
                        sizeof line))
         return 0;
-    if (abort_claim(abort_flag_of(k))) say(k, line);
+    if (abort_claim(abort_flag_of(k))) print_line(k, line);
     return 1;
 }
 
-static void pass_on(keeper *k, int number)
+static void forward(keeper *k, int sig)
 {
-    k->told = number;
+    k->forwarded = sig;
     k->watchdog.waited = 0; /* another rank that has waited as long may report it */
-    kill(k->process, number);
+    kill(k->process, sig);
     kill(k->process, SIGCONT); /* a stopped process would not handle it */
 }
 
 /* The signals that the keeper blocks and waits for. */
 static void signals_of_interest(sigset_t *set)
 {
-    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT,  SIGHUP,
+    static const int signals[] = {SIGCHLD, SIGTERM, SIGINT,  SIGHUP,
                                   SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
     sigemptyset(set);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(set, numbers[i]);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaddset(set, signals[i]);
 }
 
-static int keep(keeper *k, const sigset_t *signals)
+static int supervise(keeper *k, const sigset_t *signals)
 {
     const struct timespec pause = {.tv_nsec = (long)(tick * 1e9)};
     for (;;) {
-        const int number = sigtimedwait(signals, NULL, &pause);
+        const int sig = sigtimedwait(signals, NULL, &pause);
         int status;
-        if (number > 0 && number != SIGCHLD) pass_on(k, number);
+        if (sig > 0 && sig != SIGCHLD) forward(k, sig);
         const pid_t ended = waitpid(k->process, &status, WNOHANG);
         if (ended == k->process) return report_end(k, status);
         if (ended < 0 && errno != EINTR) return 1;
-        if (number > 0 || !is_over(k)) continue;
+        if (sig > 0 || !is_over(k)) continue;
         kill(k->process, SIGKILL);
         waitpid(k->process, &status, 0);
         return 1;
@@ -174,7 +174,7 @@ static int keep(keeper *k, const sigset_t *signals)
 
 /* The keeper changes its command line, so that searching for the job's processes finds the workers,
  * and a signal to all processes of the tool's name does not reach a worker twice. */
-static void take_name(int rank, pid_t process)
+static void rename_keeper(int rank, pid_t process)
 {
     char words[4096], name[64];
     FILE *f;
@@ -208,8 +208,8 @@ ssm2d_status keeper_start(const char *name, const launcher *l, board_ticket **ti
     if (k.process > 0) {
         signal(SIGCHLD, SIG_DFL);
         signal(SIGPIPE, SIG_IGN);
-        take_name(rank, k.process);
-        _exit(keep(&k, &signals));
+        rename_keeper(rank, k.process);
+        _exit(supervise(&k, &signals));
     }
     const int why = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);

@@ -1,4 +1,4 @@
-/* ssm2d - the command-line tool. Each subcommand is a file of its own. */
+/* ssm2d - the command-line tool. Each subcommand is in a separate file. */
 #include "command.h"
 #include "io/file_open.h"
 

@@ -53,7 +53,7 @@ ssm2d_status processes_join(const command *c, ssm2d_error *error)
     if (c->several != SEVERAL_TOGETHER) return SSM2D_OK;
     if (l.name && l.size != 1) status = keeper_start(c->name, &l, &ticket, error);
     if (!status) status = cluster_join(&together, ticket, error);
-    if (ticket && (status || together.size == 1)) ticket->parts = 1; /* nobody waits for it */
+    if (ticket && (status || together.size == 1)) ticket->leaving = 1; /* no process waits for it */
     if (status)
         let_first_report();
     else
@@ -73,12 +73,6 @@ const char *processes_words(int argc, char **argv)
             used += (size_t)snprintf(words + used, sizeof words - used, "%s\n", word);
     }
     return words;
-}
-
-ssm2d_status processes_meet(const ssm2d_context *context, const char *words, ssm2d_status status,
-                            ssm2d_error *error)
-{
-    return cluster_meet(&together, context, words, status, error);
 }
 
 int processes_threads(long given)
@@ -114,7 +108,7 @@ void processes_leave(int code)
 {
     cluster *c = &together;
     atomic_int *flag = cluster_abort_flag(c);
-    if (c->ticket) atomic_store(&c->ticket->parts, 1);
+    if (c->ticket) atomic_store(&c->ticket->leaving, 1);
     if (c->is_lost) {
         fflush(NULL);
         if (flag && c->speaks) abort_reported(flag);

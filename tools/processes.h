@@ -1,4 +1,4 @@
-/* processes - the tool as one of several processes that mpirun, srun or their kin have started. */
+/* processes - the tool as one of several processes started by mpirun, srun or similar. */
 #ifndef SSM2D_TOOLS_PROCESSES_H
 #define SSM2D_TOOLS_PROCESSES_H
 
@@ -16,13 +16,10 @@ ssm2d_status processes_join(const command *c, ssm2d_error *error);
 /* The words of the command line, in static memory, without the number of threads, which may differ
  * between processes. Called before parsing, which reorders the words. */
 const char *processes_words(int argc, char **argv);
-/* Called after parsing, with its status: all processes continue, or none does. */
-ssm2d_status processes_meet(const ssm2d_context *context, const char *words, ssm2d_status status,
-                            ssm2d_error *error);
 /* The number of threads of this process; given: that of --threads, 0 if there is none. */
 int processes_threads(long given);
-/* Called after a failure, before it is reported. Decides who reports a failure of this process
- * alone; the others see this process end. */
+/* Called after a failure, before it is reported. Decides which process reports a failure that only
+ * this process knows; the others see this process end. */
 void processes_failed(ssm2d_error *error);
 /* Called at the end. Does not return if another process is lost, because MPI would wait for it. */
 void processes_leave(int code);

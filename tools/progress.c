@@ -20,6 +20,13 @@ void progress_show(progress *p, size_t done)
             100 * (double)done / (double)p->total, p->terminal ? "" : "\n");
 }
 
+void progress_hook(void *user, size_t done, size_t total)
+{
+    progress *p = user;
+    p->total = total;
+    progress_show(p, done);
+}
+
 void progress_end(progress *p)
 {
     if (p->lines && p->terminal) fputs("\r\x1b[K", stderr);

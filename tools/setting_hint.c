@@ -7,21 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether an option's name is that of a setting, where _ may be written as -. */
-static int same_name(const char *written, const char *setting)
+int setting_is_named(const char *written, const char *setting)
 {
     while (*written && (*written == *setting || (*written == '-' && *setting == '_')))
         written++, setting++;
     return !*written && !*setting;
 }
 
-static int take(const char *name, char key[OPTION_KEY])
+static int copy_key(const char *name, char key[OPTION_KEY])
 {
     snprintf(key, OPTION_KEY, "%s", name);
     return 1;
 }
 
-/* With its full name, or that of a mixer's setting without "mixer.". */
+/* Accepts the full name, or that of a mixer's setting without "mixer.". */
 int setting_of_model(const char *name, char key[OPTION_KEY], int *flag)
 {
     train_settings s;
@@ -31,7 +30,8 @@ int setting_of_model(const char *name, char key[OPTION_KEY], int *flag)
     if (train_settings_default(&s, NULL)) return 0;
     for (int i = 0; model_config_key(&s.model, i, known, &help); i++) {
         const char *dot = strchr(known, '.');
-        if (same_name(name, known) || (dot && same_name(name, dot + 1))) return take(known, key);
+        if (setting_is_named(name, known) || (dot && setting_is_named(name, dot + 1)))
+            return copy_key(known, key);
     }
     return 0;
 }
@@ -41,9 +41,9 @@ int setting_of_run(const char *name, char key[OPTION_KEY], int *flag)
     const augmentation *a;
     for (int i = 0; (a = augmentation_at(i)); i++)
         for (const ssm2d_field *f = a->fields; f->name; f++)
-            if (same_name(name, f->name)) {
+            if (setting_is_named(name, f->name)) {
                 *flag = f->kind == SSM2D_KIND_FLAG;
-                return take(f->name, key);
+                return copy_key(f->name, key);
             }
     return setting_of_model(name, key, flag);
 }

@@ -4,6 +4,8 @@
 
 #include "command.h"
 
+/* Whether a name is that of a setting, with - allowed in place of _. */
+int setting_is_named(const char *written, const char *setting);
 /* Members `setting` of a command: among all settings of a run; among those of a model. */
 int setting_of_run(const char *name, char key[OPTION_KEY], int *flag);
 int setting_of_model(const char *name, char key[OPTION_KEY], int *flag);

@@ -1,4 +1,5 @@
-/* written - what commands print about their result: the file that they wrote, or JSON. */
+/* written - messages that several commands print: the file that they wrote, a result as JSON, and
+ * files of a data folder that are not used. */
 #ifndef SSM2D_TOOLS_WRITTEN_H
 #define SSM2D_TOOLS_WRITTEN_H
 
@@ -12,5 +13,10 @@ typedef enum json_layout { JSON_ONE_LINE, JSON_INDENTED } json_layout;
 /* Prints a result as JSON to standard output, and deletes it. complete: 0 if some of it could not
  * be added, which is reported as out of memory. */
 ssm2d_status result_print(cJSON *result, int complete, json_layout layout, ssm2d_error *error);
+
+/* Prints to standard error how many images could not be read and were left out. */
+void report_skipped(const char *command, size_t count, const ssm2d_error *first);
+/* Prints to standard error how many non-image files were skipped; first is the path of one. */
+void report_ignored(const char *command, size_t count, const char *first);
 
 #endif

@@ -149,7 +149,7 @@ class FromTheTool(Folders):
         self.assertEqual(json.loads((self.folder / "run" / "train.json").read_text())["loss"],
                          "bce")
         message = refused_by_tool("eval", self.folder / "run", "--data", f"idx:{self.data}")
-        self.assertIn("one class per image and the model was trained on binary labels", message)
+        self.assertIn("one class per image, but the model was trained on binary labels", message)
 
 
 @unittest.skipUnless(TOOL.is_file(), "the ssm2d command is not beside the library")
@@ -250,7 +250,7 @@ class ToTheTool(Folders):
                              std=0.5, depth=1)
         run = self.folder / "run"
         save_run(model, run)
-        self.assertIn("does not say which data it is for", refused_by_tool("eval", run))
+        self.assertIn("does not name its data", refused_by_tool("eval", run))
         self.check_same(model.eval(), run, "--data", f"idx:{self.data}")
         self.assertIn("no checkpoint to resume: --start", refused_by_tool("train", "--resume", run))
         self.assertIn("has a run already", refused_by_tool(

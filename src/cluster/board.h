@@ -3,7 +3,7 @@
  * another process: the keeper, which decides when its process has waited too long (watchdog.h).
  *
  * The first process of a machine creates the board; the others find it through /proc. Until then,
- * and where that fails, a process and its keeper have a ticket of their own, with one place. */
+ * and if that fails, a process and its keeper share only a ticket, with one place. */
 #ifndef SSM2D_CLUSTER_BOARD_H
 #define SSM2D_CLUSTER_BOARD_H
 
@@ -37,7 +37,7 @@ typedef struct board_ticket {
     int rank;
     _Atomic double timeout; /* seconds that a process may wait for another; 0: not known yet */
     atomic_int starting;    /* the process is in MPI_Init, which waits for all others */
-    atomic_int parts;       /* the process ends normally */
+    atomic_int leaving;     /* the process ends normally */
     atomic_int owner, fd,
         size; /* the board: a file descriptor of that process; size is 0 until it exists */
     atomic_int abort_flag; /* an abort_state, while there is no board */

@@ -25,6 +25,15 @@ static double timeout_wanted(void)
     return seconds >= 1 && seconds <= 1e6 && (!text || !*text || !*end) ? seconds : -1;
 }
 
+/* A single process has no partners, so no other function of the transport is called. */
+static void leave_alone(void) {}
+
+static transport transport_alone(void)
+{
+    return (transport){
+        .name = "one process", .size = 1, .on_node = 1, .sharing = 1, .leave = leave_alone};
+}
+
 cluster cluster_alone(void)
 {
     return (cluster){.transport = transport_alone(), .size = 1, .speaks = 1};
@@ -149,11 +158,11 @@ ssm2d_status cluster_wait_all(cluster *c, transport_request *r, int count, ssm2d
         active = first != NULL;
         if (active && !status) status = cluster_wait_more(c, &wait, first->peer, error);
     }
-    cluster_wait_end(c);
+    cluster_exit(c);
     return status;
 }
 
-/* ---- what all know --------------------------------------------------------------------------- */
+/* ---- collective operations ------------------------------------------------------------------- */
 
 /* Bruck's algorithm: after round k each rank has the blocks of 2^k ranks from its own on, and
  * receives as many more in the next; the number of rounds is log2 of the size, rounded up. */

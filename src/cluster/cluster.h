@@ -19,9 +19,9 @@
 #include "ssm2d.h"
 
 enum { CLUSTER_WORDS = 3072 };
-enum { CLUSTER_GATHER = 4096 }; /* bytes of each process that cluster_gather takes at most */
+enum { CLUSTER_GATHER = 4096 }; /* largest number of bytes per process in cluster_gather */
 
-/* What each process knows about another. */
+/* The identity of a process. */
 typedef struct cluster_peer {
     char host[BOARD_HOST];
     uint64_t machine; /* equal where process ids have the same meaning */
@@ -47,7 +47,7 @@ typedef struct cluster {
     int depth;            /* of cluster_enter */
 } cluster;
 
-/* A single process, whatever a launcher says. */
+/* A single process, even if a launcher has started several. */
 cluster cluster_alone(void);
 /* Finds out which other processes were started, and starts MPI if there are several. Without a
  * launcher, or with a single process, nothing is loaded. No other function may be called after a
@@ -77,7 +77,7 @@ ssm2d_status cluster_gather(cluster *c, const void *own, size_t bytes, void *all
                             ssm2d_error *error);
 /* Broadcasts the bytes of rank 0. */
 ssm2d_status cluster_broadcast(cluster *c, void *data, size_t bytes, ssm2d_error *error);
-/* Sums values over all processes, in a fixed order. scratch: as many elements. */
+/* Sums values over all processes, in a fixed order. scratch: [count] */
 ssm2d_status cluster_sum(cluster *c, double *values, double *scratch, size_t count,
                          ssm2d_error *error);
 
@@ -100,8 +100,8 @@ ssm2d_status cluster_failed(cluster *c, int bad, ssm2d_error *error);
 void cluster_enter(cluster *c, int partner);
 void cluster_exit(cluster *c);
 
-/* Called repeatedly while waiting: sleeps a little, and fails if the wait cannot succeed. partner:
- * the rank that it waits for now. */
+/* cluster_wait_more is called repeatedly while waiting: it sleeps a little, and fails if the wait
+ * cannot succeed. partner: the rank that it waits for now. cluster_exit ends the wait. */
 typedef struct cluster_wait {
     double began, looked;
     long rounds;
@@ -110,7 +110,6 @@ typedef struct cluster_wait {
 
 cluster_wait cluster_wait_begin(cluster *c, int partner);
 ssm2d_status cluster_wait_more(cluster *c, cluster_wait *w, int partner, ssm2d_error *error);
-void cluster_wait_end(cluster *c);
 /* Waits until `count` requests are complete. */
 ssm2d_status cluster_wait_all(cluster *c, transport_request *r, int count, ssm2d_error *error);
 

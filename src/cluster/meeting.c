@@ -129,7 +129,7 @@ static void share_board(cluster *c, board *own)
 
 /* ---- meeting --------------------------------------------------------------------------------- */
 
-/* All ranks see the same data, so they come to the same result without cluster_agree. */
+/* All ranks see the same data, so they get the same result without cluster_agree. */
 static ssm2d_status check_versions(cluster *c, ssm2d_error *error)
 {
     first_words own = {""}, *all = mem_alloc(c->context, (size_t)c->size * sizeof *all);
@@ -149,7 +149,7 @@ static ssm2d_status check_versions(cluster *c, ssm2d_error *error)
     return status;
 }
 
-static ssm2d_status take_memory(cluster *c, ssm2d_error *error)
+static ssm2d_status allocate(cluster *c, ssm2d_error *error)
 {
     const size_t size = (size_t)c->size;
     c->peers = mem_alloc(c->context, size * sizeof *c->peers);
@@ -164,7 +164,7 @@ ssm2d_status cluster_meet(cluster *c, const ssm2d_context *context, const char *
     if (c->size == 1) return status;
     c->context = context;
     ssm2d_error why;
-    ssm2d_status bad = take_memory(c, &why);
+    ssm2d_status bad = allocate(c, &why);
     if (!bad) bad = check_versions(c, &why);
     hello *all = bad ? NULL : mem_alloc(context, (size_t)c->size * sizeof *all);
     if (!bad && !all) bad = fail_memory(&why, "meeting other processes");

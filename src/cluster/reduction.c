@@ -101,7 +101,7 @@ static void exchange(reduction *r, lane *l)
 }
 
 /* Adds the received half, while halving. */
-static void take(reduction *r, lane *l)
+static void add_received(reduction *r, lane *l)
 {
     if (l->stage >= r->stages) return;
     const part own = part_of(l, r->cluster->rank, l->stage + 1);
@@ -119,7 +119,7 @@ static void advance(reduction *r, lane *l)
         for (int i = 0; i < 2 && !r->status; i++)
             r->status = cluster_test(r->cluster, &l->requests[i], &r->error);
         if (r->status || is_active(l)) return;
-        if (!r->unordered) take(r, l);
+        if (!r->unordered) add_received(r, l);
         if (++l->stage == last) {
             l->stage = -1;
             r->active--;
@@ -187,7 +187,7 @@ ssm2d_status reduction_finish(reduction *r, ssm2d_error *error)
             if (r->active == before && !r->status)
                 r->status = cluster_wait_more(r->cluster, &wait, partner_of(r), &r->error);
         }
-        cluster_wait_end(r->cluster);
+        cluster_exit(r->cluster);
     }
     r->spent.waiting += clock_seconds() - start;
     return r->status ? fail(error, r->status, "%s", r->error.line) : SSM2D_OK;

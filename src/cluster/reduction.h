@@ -1,16 +1,17 @@
-/* reduction - sums an array over all processes, bucket by bucket, while the caller computes on.
+/* reduction - sums an array over all processes, bucket by bucket, while the caller continues to
+ * compute.
  *
- * Ordered: numbers are added as a balanced binary tree over the ranks says,
+ * Ordered: values are added in the order of a balanced binary tree over the ranks,
  *
  *     ((g0 + g1) + (g2 + g3)) + ((g4 + g5) + (g6 + g7))
  *
  * whichever process adds them, so that a tree over slices of a batch, of which each rank has summed
- * a subtree, comes out the same on any power of two of ranks. Rank r first exchanges half of a
+ * a subtree, gives the same result for any power of two of ranks. Rank r first exchanges half of a
  * bucket with r^1, then a quarter with r^2, and so on, which leaves it one part of the sum; the
- * parts then go back the same way. Each process so sends and receives 2 (1 - 1/size) of a bucket,
- * the least there is. Unordered: MPI_Iallreduce, in an order of MPI's own.
+ * parts then return the same way. Each process sends and receives 2 (1 - 1/size) of a bucket, which
+ * is optimal. Unordered: MPI_Iallreduce, in an order that MPI chooses.
  *
- * Messages move only while somebody looks: call reduction_progress often, between operators. */
+ * Messages advance only during calls: call reduction_progress often, between operators. */
 #ifndef SSM2D_CLUSTER_REDUCTION_H
 #define SSM2D_CLUSTER_REDUCTION_H
 

@@ -1,12 +1,11 @@
-/* transport - how bytes get from one process to another: what a cluster needs of MPI, and no more.
+/* transport - sends bytes between processes: the part of MPI that a cluster needs.
  *
- * There is one file per transport: transport_alone.c, which is part of the tool; and
- * transport_mpi.c, a module of its own (ssm2d_mpi_*.so) that is loaded only when a launcher has
- * started several processes. The tool therefore starts as fast as without MPI, needs none of its
- * libraries, and one build serves Open MPI and MPICH.
+ * Each transport is a file. transport_mpi.c is a separate module (ssm2d_mpi_*.so) that is loaded
+ * only if a launcher has started several processes. The tool therefore starts as fast as without
+ * MPI, needs none of its libraries, and one build serves Open MPI and MPICH.
  *
- * Everything is begun, and tested for its end later: a cluster that waits can see that nothing
- * comes any more. Functions return 0, or what MPI gave as an error. */
+ * Operations are started, and tested for completion later, so that a waiting cluster can detect
+ * that nothing will arrive. Functions return 0, or MPI's error code. */
 #ifndef SSM2D_CLUSTER_TRANSPORT_H
 #define SSM2D_CLUSTER_TRANSPORT_H
 
@@ -23,7 +22,7 @@ typedef struct transport_request {
 } transport_request;
 
 typedef struct transport {
-    char name[96]; /* of the library and its version */
+    char name[96]; /* library and version */
     int rank, size;
     int on_node; /* processes on this machine */
     /* processes on this machine that share a processor with this one, itself included */
@@ -45,7 +44,5 @@ typedef int (*transport_open)(transport *t, char *why, size_t size);
 
 /* Loads the module for the launcher's MPI. Returns 0, or writes why it cannot. */
 int transport_load(int prefers_mpich, transport *t, char *why, size_t size);
-/* The transport of a single process. */
-transport transport_alone(void);
 
 #endif

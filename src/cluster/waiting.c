@@ -1,6 +1,6 @@
-/* waiting - what a process does while it waits for others: sleep, show on the board that it waits,
- * and check whether another process of its machine has ended. That process's keeper reports it; the
- * keeper of the process that waits decides when it has waited too long (watchdog.h). */
+/* waiting - a process that waits for others sleeps, shows on the board that it waits, and checks
+ * whether another process of its machine has ended. That process's keeper reports it; the keeper of
+ * the waiting process decides when it has waited too long (watchdog.h). */
 #include "cluster/cluster.h"
 #include "cluster/watchdog.h"
 #include "core/clock.h"
@@ -30,8 +30,6 @@ cluster_wait cluster_wait_begin(cluster *c, int partner)
     return (cluster_wait){.began = -1, .partner = partner};
 }
 
-void cluster_wait_end(cluster *c) { cluster_exit(c); }
-
 /* The first process of this machine that has ended, or -1. */
 static int find_ended(const cluster *c)
 {
@@ -54,7 +52,7 @@ ssm2d_status cluster_wait_more(cluster *c, cluster_wait *w, int partner, ssm2d_e
     }
     if (w->rounds++ < SPINS) return SSM2D_OK;
     if (w->rounds < YIELDS)
-        sched_yield(); /* this alone may take long on a busy machine */
+        sched_yield(); /* may take long on a busy machine */
     else
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     const double now = clock_seconds();

@@ -26,7 +26,7 @@ process_state process_state_of(long process);
 double watchdog_waited(watchdog *w, const board_place *own, double now,
                        process_state (*state)(long process));
 /* Checks the process of this rank, which is `own` on the board b, or without a board if b is NULL.
- * Returns whether it has waited too long; line (of `size` characters) then says for which rank.
+ * Returns whether it has waited too long; line (of `size` characters) then names the rank.
  * now: clock_seconds(); state: process_state_of, or a test's replacement. */
 int watchdog_look(watchdog *w, const board *b, const board_place *own, double now,
                   process_state (*state)(long process), char *line, size_t size);

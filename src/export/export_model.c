@@ -28,15 +28,11 @@ ssm2d_status model_export_onnx(ssm2d_context *context, const model_export *what,
     /* a second graph from the images; nodes that both have in common are written once */
     if (what->features && !g->status)
         outputs[1].value = family->tokens(g, c, graph_find(g, "images"), what->features);
-    const onnx_file file = {.path = what->path,
-                            .name = c->model->name,
-                            .outputs = what->features ? 2 : 1,
-                            .output = outputs,
-                            .notes = what->notes,
-                            .note = what->note,
-                            .any_batch = !what->batch,
-                            .progress = what->progress,
-                            .user = what->user};
+    onnx_file file = what->file;
+    file.name = c->model->name;
+    file.outputs = what->features ? 2 : 1;
+    file.output = outputs;
+    file.any_batch = !what->batch;
     status = onnx_graph_write(context, g, what->params, &file, error);
     graph_destroy(g);
     return status;

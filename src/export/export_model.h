@@ -8,13 +8,9 @@
 typedef struct model_export {
     const model_config *config; /* finished */
     const float *params;        /* the model's weights, at its image size */
-    size_t batch;               /* images; 0: any number */
+    size_t batch;               /* images; 0: variable */
     int features;               /* > 0: the tokens after this many blocks are an output */
-    const char *path;
-    int notes;
-    const onnx_note *note;                                 /* the file's metadata */
-    void (*progress)(void *user, size_t done, size_t all); /* in operators; or NULL */
-    void *user;
+    onnx_file file;             /* path, notes and progress; the export sets the rest */
 } model_export;
 
 /* Writes ONNX: input `images` [N][channels][rows][cols], which are normalised; outputs `logits`

@@ -181,7 +181,7 @@ static int is_taken(const onnx_builder *b, const char *name)
     return 0;
 }
 
-/* A new unique name: the wanted one, or one with a number. */
+/* A new unique name: the wanted one, or one with a suffix. */
 static char *free_name(onnx_builder *b, const char *wanted)
 {
     const char *name = wanted ? onnx_text(b, "%s", wanted) : NULL;
@@ -227,9 +227,9 @@ const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const i
                        sizeof *elements);
 }
 
-const char *onnx_index(onnx_builder *b, size_t number)
+const char *onnx_index(onnx_builder *b, size_t index)
 {
-    const int32_t n = (int32_t)number;
+    const int32_t n = (int32_t)index;
     return onnx_indices(b, 0, NULL, &n);
 }
 
@@ -279,7 +279,7 @@ static Onnx__AttributeProto *new_attribute(onnx_builder *b, const onnx_attribute
     case ONNX_FLOAT:
         a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
         a->has_f = 1;
-        a->f = (float)from->number;
+        a->f = (float)from->real;
         break;
     case ONNX_INTS:
         a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
@@ -295,7 +295,7 @@ static int same_attribute(const Onnx__AttributeProto *a, const onnx_attribute *o
 {
     if (strcmp(a->name, o->name)) return 0;
     if (o->kind == ONNX_INT) return a->has_i && a->i == o->integer;
-    if (o->kind == ONNX_FLOAT) return a->has_f && a->f == (float)o->number;
+    if (o->kind == ONNX_FLOAT) return a->has_f && a->f == (float)o->real;
     return a->n_ints == (size_t)o->count && !memcmp(a->ints, o->list, a->n_ints * sizeof *a->ints);
 }
 
@@ -357,7 +357,7 @@ const float *onnx_params(onnx_builder *b, const tensor *t)
                      "%s is not a parameter and cannot be written to a file", t->name);
 }
 
-/* Writes a parameter that is an array of its own under its name and with its shape in files. */
+/* Writes a parameter under its name and, if it is a separate array, with its shape in files. */
 static const char *param_value(onnx_builder *b, const tensor *t)
 {
     const param_array *found = NULL;

@@ -16,12 +16,12 @@ typedef struct onnx_builder onnx_builder;
 
 enum { ONNX_RANK = 6 };
 
-/* An integer, a real number, or a list of integers. */
+/* An integer, a float, or a list of integers. */
 typedef struct onnx_attribute {
     const char *name;
     enum { ONNX_INT, ONNX_FLOAT, ONNX_INTS } kind;
     int64_t integer;
-    double number;
+    double real;
     int count;
     int64_t list[ONNX_RANK];
 } onnx_attribute;
@@ -40,7 +40,7 @@ const float *onnx_params(onnx_builder *b, const tensor *t);
 /* These are copied. Integers are for shapes, indices for Gather. */
 const char *onnx_integers(onnx_builder *b, int count, const int64_t *elements);
 const char *onnx_indices(onnx_builder *b, int rank, const size_t *shape, const int32_t *elements);
-const char *onnx_index(onnx_builder *b, size_t number); /* of no axes */
+const char *onnx_index(onnx_builder *b, size_t index); /* a scalar */
 const char *onnx_scalar(onnx_builder *b, double value);
 /* name: name of a new constant, unused if one with the same contents exists; NULL: any name. */
 const char *onnx_array(onnx_builder *b, const char *name, int rank, const size_t *shape,
@@ -69,13 +69,13 @@ const char *onnx_node(onnx_builder *b, const char *type, int inputs, const char 
 /* Nodes without attributes, of one and of two inputs. */
 const char *onnx_map(onnx_builder *b, const char *type, const char *x);
 const char *onnx_join(onnx_builder *b, const char *type, const char *x, const char *y);
-/* In a shape, 0 keeps the axis and -1 takes what remains. */
+/* In a shape, 0 keeps the axis and -1 is inferred from the rest. */
 const char *onnx_reshape(onnx_builder *b, const char *x, int rank, const int64_t *shape);
 const char *onnx_transpose(onnx_builder *b, const char *x, int rank, const int64_t *axes);
 /* [first, end) of an axis. */
 const char *onnx_slice(onnx_builder *b, const char *x, int axis, size_t first, size_t end);
 const char *onnx_gather(onnx_builder *b, const char *x, int axis, const char *indices);
-/* Pads x with zeros: `before` and `after` have the number for each axis. */
+/* Pads x with zeros: `before` and `after` have the count for each axis. */
 const char *onnx_pad(onnx_builder *b, const char *x, int rank, const int64_t *before,
                      const int64_t *after);
 const char *onnx_concat(onnx_builder *b, int axis, int count, const char *const *in);

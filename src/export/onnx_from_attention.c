@@ -12,7 +12,7 @@ typedef struct job {
     onnx_builder *b;
     const node *n;
     const attention_attributes *a;
-    size_t groups; /* that are an axis of their own */
+    size_t groups; /* size of the axis of groups; 1: there is no such axis */
 } job;
 
 /* [B][N][h*width] -> [B][T][h][width], or [B][G][T][h][width] */

@@ -23,7 +23,7 @@ typedef struct onnx_file {
     const onnx_note *note;
     /* The first axis of inputs and outputs is variable, regardless of its size in our graph. */
     int any_batch;
-    /* Called before each operator with the number already written; may be NULL. */
+    /* Called before each operator with the count already written; may be NULL. */
     void (*progress)(void *user, size_t done, size_t all);
     void *user;
 } onnx_file;

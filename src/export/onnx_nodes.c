@@ -58,7 +58,7 @@ const char *onnx_layer_norm(onnx_builder *b, const char *x, const char *gamma, c
                             double eps)
 {
     const onnx_attribute a[] = {{.name = "axis", .kind = ONNX_INT, .integer = -1},
-                                {.name = "epsilon", .kind = ONNX_FLOAT, .number = eps},
+                                {.name = "epsilon", .kind = ONNX_FLOAT, .real = eps},
                                 {0}};
     return onnx_node(b, "LayerNormalization", 3, (const char *[]){x, gamma, beta}, a);
 }

@@ -107,8 +107,8 @@ static ssm2d_status check_file_size(const ssm2d_model *m, const char *name, cons
 
 /* Completes the configuration and allocates its parameters. name: origin of the configuration;
  * path: file that the parameters will be read from; NULL: none. */
-static ssm2d_status take_params(ssm2d_model *m, const char *name, const char *path,
-                                ssm2d_error *error)
+static ssm2d_status allocate_params(ssm2d_model *m, const char *name, const char *path,
+                                    ssm2d_error *error)
 {
     ssm2d_error why;
     ssm2d_status status = model_config_finish(&m->config, &why);
@@ -144,7 +144,7 @@ ssm2d_status model_resize(ssm2d_model *m, const char *name, const int image[2], 
     m->weights = NULL;
     m->params = NULL;
     ssm2d_status status = model_config_resize(&m->config, image, error);
-    if (!status) status = take_params(m, name, NULL, error);
+    if (!status) status = allocate_params(m, name, NULL, error);
     if (!status) status = weights_resize(old, params, m->weights, m->params, error);
     for (int i = 0; !status && i < m->weights->count; i++) {
         const param_array *a = &m->weights->arrays[i], *before = weights_find(old, a->name);
@@ -193,7 +193,7 @@ static ssm2d_status open_run(ssm2d_model *m, const char *folder, run_file which,
                     "%s: does not exist yet: it is written at the end of an epoch",
                     text_path(path));
     m->config.head = m->data.task->head;
-    if ((status = take_params(m, folder, path, error))) return status;
+    if ((status = allocate_params(m, folder, path, error))) return status;
     status = load_weights(m, folder, path, NULL, NULL, error);
     return status ? status : model_resize(m, folder, image, error);
 }
@@ -209,7 +209,7 @@ static ssm2d_status open_weights(ssm2d_model *m, const char *name, const char *p
                                  const weights_options *options, weights_report *report,
                                  ssm2d_error *error)
 {
-    const ssm2d_status status = take_params(m, name, path, error);
+    const ssm2d_status status = allocate_params(m, name, path, error);
     return status ? status : load_weights(m, name, path, options, report, error);
 }
 
@@ -230,7 +230,7 @@ ssm2d_status model_open_new(ssm2d_context *context, const model_config *config, 
     ssm2d_status status = begin(context, out, error);
     if (status) return status;
     (*out)->config = *config;
-    status = take_params(*out, "model", NULL, error);
+    status = allocate_params(*out, "model", NULL, error);
     if (!status) status = weights_init((*out)->weights, PARAM_ALL, seed, (*out)->params, error);
     return finish(status, out);
 }

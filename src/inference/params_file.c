@@ -55,8 +55,7 @@ static ssm2d_status name_of(const layer_file *f, const ssm2d_param *p, char name
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* Whether the meaning of parameters depends on a setting; that of initial values does not matter
- * any more. */
+/* Whether a setting is saved: all except that of initial values, which no longer matters. */
 static int is_noted(const ssm2d_field *field) { return strcmp(field->name, LAYER_INIT) != 0; }
 
 static void note_key(const ssm2d_field *field, char key[VALUE])
@@ -121,14 +120,14 @@ static ssm2d_status save_params(const char *path, const char *prefix, const ssm2
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static ssm2d_status refuse_note(const layer_file *f, const char *what, const char *said,
+static ssm2d_status refuse_note(const layer_file *f, const char *what, const char *saved,
                                 const char *own, ssm2d_error *error)
 {
     char shown[VALUE];
     return fail(
         error, SSM2D_ERROR_ARGUMENT,
         "%s: was saved by a layer whose %s is %s, not %s: use the settings that it was saved with",
-        text_path(f->path), what, text_show(said, strlen(said), shown, sizeof shown), own);
+        text_path(f->path), what, text_show(saved, strlen(saved), shown, sizeof shown), own);
 }
 
 /* A file without these notes is accepted if its shapes match. */
@@ -140,9 +139,9 @@ static ssm2d_status check_notes(const layer_file *f, const safetensors *file, ss
     for (const ssm2d_field *field = f->layer->kind->fields; field->name; field++) {
         char key[VALUE], own[VALUE];
         note_key(field, key);
-        const char *said = is_noted(field) ? safetensors_metadata(file, key) : NULL;
+        const char *saved = is_noted(field) ? safetensors_metadata(file, key) : NULL;
         field_print(field, layer_config(f->layer), own, sizeof own);
-        if (said && strcmp(said, own)) return refuse_note(f, field->name, said, own, error);
+        if (saved && strcmp(saved, own)) return refuse_note(f, field->name, saved, own, error);
     }
     return SSM2D_OK;
 }

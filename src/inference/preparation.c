@@ -1,7 +1,8 @@
-#include "inference/preparation.h"
-
+/* preparation - converts pixels to a model's input as in the run's evaluation, or as the caller
+ * specifies. */
 #include "core/sized.h"
 #include "core/status.h"
+#include "inference/trained_model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +39,7 @@ int ssm2d_model_preparation_get(const ssm2d_model *m, ssm2d_model_preparation *p
     return 1;
 }
 
-/* Sets the options that a preparation stands for; the options' own checks refuse bad values. */
+/* Converts a preparation to options, whose checks refuse bad values. */
 static ssm2d_status set_options(const ssm2d_model_preparation *p, augment_options *options,
                                 ssm2d_error *error)
 {

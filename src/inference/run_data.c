@@ -76,8 +76,8 @@ static ssm2d_status read_task(const char *path, const cJSON *root, const task **
                                          : "no text");
     const task *const old = labels ? &task_attributes : &task_classification;
     if (!*out) *out = old;
-    const char *said = cJSON_IsString(labels) ? labels->valuestring : "";
-    if (!labels || ((*out)->file_labels && !strcmp(said, (*out)->file_labels))) return SSM2D_OK;
+    const char *found = cJSON_IsString(labels) ? labels->valuestring : "";
+    if (!labels || ((*out)->file_labels && !strcmp(found, (*out)->file_labels))) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "%s: \"labels\" is not \"%s\": leave it out if each image has one class",
                 text_path(path), task_attributes.file_labels);
@@ -130,7 +130,7 @@ static ssm2d_status read_names(const ssm2d_context *context, const char *path, c
     return SSM2D_OK;
 }
 
-/* Reads the outputs: their names and, for some data, identifiers; or their number. */
+/* Reads the outputs: their names and, for some data, identifiers; or only their count. */
 static ssm2d_status read_outputs(const ssm2d_context *context, const char *path, const cJSON *root,
                                  run_data *data, ssm2d_error *error)
 {
@@ -143,7 +143,7 @@ static ssm2d_status read_outputs(const ssm2d_context *context, const char *path,
     if (status || !cJSON_HasObjectItem(root, ids_key)) return status;
     status = read_names(context, path, root, ids_key, &data->ids, &count, error);
     if (status || count == data->outputs) return status;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" has %d names, and \"%s\" %d",
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" has %d names, but \"%s\" has %d",
                 text_path(path), ids_key, count, names_key, data->outputs);
 }
 
@@ -163,7 +163,7 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
     if (!status)
         status = json_get_int(path, root, "images", JSON_OPTIONAL, 1, INT32_MAX, &images, error);
     if (!status) status = read_three(path, root, "mean", -FLT_MAX, data->norm.mean, error);
-    /* smaller floats are computed with as 0 */
+    /* smaller floats are flushed to 0 in computations */
     if (!status) status = read_three(path, root, "std", FLT_MIN, data->norm.std, error);
     if (!status && data->channels == 2)
         status =

@@ -3,7 +3,6 @@
 #include "core/float_mode.h"
 #include "core/sized.h"
 #include "core/status.h"
-#include "inference/preparation.h"
 #include "inference/trained_model.h"
 
 #include <string.h>

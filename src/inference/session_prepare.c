@@ -80,7 +80,7 @@ ssm2d_status ssm2d_session_prepare(ssm2d_session *s, size_t index, const uint8_t
     if (!s) return fail(error, SSM2D_ERROR_ARGUMENT, "session=NULL: create one first");
     if (!s->augment)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "the model was opened from files, which do not say how pixels are prepared: "
+                    "the model was opened from files, which do not define how to prepare pixels: "
                     "set preparation in the session's options, or run on prepared images");
     if (index >= s->evaluator->batch)
         return fail(error, SSM2D_ERROR_ARGUMENT, "index=%zu: the session is for %zu images", index,

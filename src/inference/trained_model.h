@@ -59,6 +59,10 @@ struct ssm2d_session {
 ssm2d_status session_create(ssm2d_context *context, const ssm2d_model *model,
                             const ssm2d_session_options *options, ssm2d_session **out,
                             ssm2d_error *error);
+/* Sets the preparation of pixels (preparation.c): that of the run, overridden by `given` unless it
+ * is NULL. */
+ssm2d_status preparation_read(const ssm2d_model *model, const ssm2d_model_preparation *given,
+                              augment_options *options, normalisation *norm, ssm2d_error *error);
 /* To prepare image i of a batch: resize the file with session_resize into session_pixels
  * (data/picture.h), then call session_image_prepared. */
 resize *session_resize(ssm2d_session *session);

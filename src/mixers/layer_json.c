@@ -147,7 +147,7 @@ ssm2d_layer layer_file_default(const layer_kind *kind)
 
 /* ---- all keys -------------------------------------------------------------------------------- */
 
-static int in_list(const char *name, const char *const *list)
+int name_in_list(const char *name, const char *const *list)
 {
     while (list && *list && strcmp(*list, name)) list++;
     return list && *list;
@@ -181,8 +181,8 @@ ssm2d_status layer_from_json(const char *file, const cJSON *object, const char *
         if (field && cJSON_IsNull(item) && layer->kind != &layer_ssm2d) continue;
         if (field)
             status = field_from_json(from, field, item, &result.values, error);
-        else if (!in_list(item->string, layer_old_keys(layer->kind))
-                 && !in_list(item->string, others))
+        else if (!name_in_list(item->string, layer_old_keys(layer->kind))
+                 && !name_in_list(item->string, others))
             status = refuse_key(from, item->string, layer->kind, others, error);
     }
     if (!status) *layer = result;

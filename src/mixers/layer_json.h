@@ -11,20 +11,21 @@
 
 #include <cjson/cJSON.h>
 
-/* The defaults for keys that a file leaves out are those of version 0.2: for a layer alone (2-D
- * SSM: directions 2, n_ssm 8, assign authors), and for a mixer in a model's file (assign
- * authors). */
+/* The defaults of keys that are missing in a file, as of version 0.2: for a single layer (2-D SSM:
+ * directions 2, n_ssm 8, assign authors), and for a mixer in a model's file (assign authors). */
 ssm2d_layer layer_file_default(const layer_kind *kind);
 void layer_model_defaults(const layer_kind *kind, layer_values *values);
 
-/* Replaces the settings of *layer that `object` gives. A key that is neither a setting, nor an
- * older key, nor in `others` (a NULL-terminated list) is an error with a suggestion. Does not run
+/* Sets the settings of *layer that `object` has. A key that is neither a setting, nor an older key,
+ * nor in `others` (a NULL-terminated list) is an error with a suggestion. Does not run
  * layer_check. */
 ssm2d_status layer_from_json(const char *file, const cJSON *object, const char *const *others,
                              ssm2d_layer *layer, ssm2d_error *error);
 
 const char *const *layer_old_keys(const layer_kind *kind); /* NULL-terminated */
-/* Sets the settings that older keys of `object` give; ignores all other keys. */
+/* Whether a NULL-terminated list has the name; list may be NULL. */
+int name_in_list(const char *name, const char *const *list);
+/* Sets the settings of the older keys of `object`; ignores all other keys. */
 ssm2d_status layer_read_old(field_source from, const cJSON *object, const layer_kind *kind,
                             layer_values *values, ssm2d_error *error);
 

@@ -15,7 +15,7 @@ typedef enum mixer_place {
 } mixer_place;
 
 typedef struct mixer_config {
-    const layer_kind *kind; /* never NULL: mixer_none stands for the plain model */
+    const layer_kind *kind; /* never NULL; mixer_none: the plain model */
     int place;              /* a mixer_place */
     layer_values values;    /* the kind's settings, except channels */
 } mixer_config;

@@ -44,13 +44,6 @@ static const ssm2d_field *find(mixer_config *m, const char *key, void **config)
     return field_find(mixer_fields(m->kind), key);
 }
 
-static int is_old(const mixer_config *m, const char *key)
-{
-    const char *const *old = layer_old_keys(m->kind);
-    while (*old && strcmp(*old, key)) old++;
-    return *old != NULL;
-}
-
 /* A JSON object with one key. The text is parsed as JSON (a number, a list, true), else it becomes
  * a string. */
 static cJSON *object_of(const char *key, const char *text)
@@ -71,7 +64,7 @@ ssm2d_status mixer_config_set(field_source from, const char *key, const char *te
     const ssm2d_field *f = find(m, key, &config);
     *known = 1;
     if (f) return field_parse(from, f, text, config, error);
-    *known = is_old(m, key);
+    *known = name_in_list(key, layer_old_keys(m->kind));
     if (!*known) return SSM2D_OK;
     cJSON *object = object_of(key, text);
     if (!object) return fail_memory(error, "%s: value", from.where);
@@ -122,7 +115,8 @@ ssm2d_status mixer_config_from_json(field_source from, const cJSON *object, mixe
         const ssm2d_field *f = find(&result, item->string, &config);
         if (f)
             status = field_from_json(from, f, item, config, error);
-        else if (strcmp(item->string, "kind") && !is_old(m, item->string))
+        else if (strcmp(item->string, "kind")
+                 && !name_in_list(item->string, layer_old_keys(m->kind)))
             status = mixer_config_refuse(from, m, item->string, error);
     }
     if (!status) *m = result;
@@ -168,7 +162,7 @@ int mixer_config_key(const mixer_config *m, int i, const char **key, const char 
 }
 
 /* Whether a description mentions a field: numbers unless 0; choices and flags unless default. */
-static int worth_saying(const mixer_config *m, const ssm2d_field *f, const char *value)
+static int is_mentioned(const mixer_config *m, const ssm2d_field *f, const char *value)
 {
     if (f->kind == SSM2D_KIND_INT) return strcmp(value, "0") != 0;
     if (m->kind->headline && !strcmp(f->name, m->kind->headline)) return 1;
@@ -182,7 +176,7 @@ const char *mixer_config_text(const mixer_config *m, char *text, size_t size)
     const char *before = " (";
     for (const ssm2d_field *f = mixer_fields(m->kind); f->name && used < size; f++) {
         field_print(f, &m->values, value, sizeof value);
-        if (!worth_saying(m, f, value)) continue;
+        if (!is_mentioned(m, f, value)) continue;
         const int bare = f->kind == SSM2D_KIND_CHOICE || f->kind == SSM2D_KIND_FLAG;
         const char *name = f->kind == SSM2D_KIND_CHOICE ? "" : f->name;
         const char *off = f->kind == SSM2D_KIND_FLAG && *value == 'f' ? "no " : "";

@@ -21,7 +21,7 @@ tensor *block_param(builder *b, param_spec spec, const char *part, const char *e
     return graph_param(b->g, &spec, "%s%s%s%s", b->block, *b->block ? "." : "", part, end);
 }
 
-tensor *bias_from(builder *b, size_t count, initial_values initial, const char *part)
+static tensor *bias_from(builder *b, size_t count, initial_values initial, const char *part)
 {
     const param_spec spec = {.rank = 1,
                              .shape = {count},
@@ -32,13 +32,13 @@ tensor *bias_from(builder *b, size_t count, initial_values initial, const char *
     return block_param(b, spec, part, ".bias");
 }
 
-tensor *block_bias(builder *b, size_t count, const char *part)
+static tensor *block_bias(builder *b, size_t count, const char *part)
 {
     return bias_from(b, count, (initial_values){PARAM_ZEROS, 0}, part);
 }
 
-/* Of a linear layer or convolution whose weights have `in` elements for each output: PyTorch begins
- * with biases other than 0. */
+/* The bias of a linear layer or convolution with `in` weights per output: with PyTorch's initial
+ * values, biases are not 0. */
 static tensor *linear_bias(builder *b, size_t count, size_t in, const char *part)
 {
     const initial_values uniform = {PARAM_UNIFORM, 1 / sqrt((double)in)};
@@ -77,7 +77,7 @@ tensor *norm_by_batch(builder *b, tensor *x, const char *part)
 {
     if (b->g->status) return NULL;
     const size_t dim = x->shape[x->rank - 1];
-    const double momentum = 0.1; /* PyTorch's */
+    const double momentum = 0.1; /* as in PyTorch */
     const param_spec ones = {.rank = 1, .shape = {dim}, .role = PARAM_SCALE, .init = PARAM_ONES};
     param_spec mean = ones, variance = ones;
     mean.group = variance.group = PARAM_STATE;

@@ -1,5 +1,5 @@
-/* convnext - ConvNeXt: blocks of one token mixer and one MLP, and stages, each with a map of half
- * the sides. Names are timm's. C = dim of the stage, H x W its map.
+/* convnext - ConvNeXt: blocks of a token mixer and an MLP, in stages that halve the sides of the
+ * map. Names are timm's. C = dim of the stage, H x W its map.
  *
  *     x = norm(patches W^T + b)                                             [B][H*W][C]
  *     stage s > 0 begins with
@@ -7,10 +7,8 @@
  *     each block:  x += gamma * fc2(GELU(fc1(norm(mixer(x)))))
  *     logits = fc(norm(mean of x over tokens))                              [B][outputs]
  *
- * ConvNeXt's own mixer is `conv`, a depthwise convolution of 7 x 7; layers of other kinds take its
- * place. An odd side loses its last row or column between stages, as in timm. */
-#include "models/convnext.h"
-
+ * The default mixer is `conv`, a depthwise convolution of 7 x 7; layers of other kinds may replace
+ * it. An odd side loses its last row or column between stages, as in timm. */
 #include "core/arith.h"
 #include "core/status.h"
 #include "models/blocks.h"
@@ -18,28 +16,31 @@
 
 #include <stddef.h>
 
-_Static_assert(sizeof(convnext_config) <= MODEL_OWN, "MODEL_OWN is too small");
-
 /* ---- configuration --------------------------------------------------------------------------- */
 
-#define PLACE(name) offsetof(convnext_config, name)
-/* clang-format off */
-#define FIELD(name, kind, low, high, help)                                                         \
-    {#name, help, SSM2D_KIND_##kind, PLACE(name), low, high, NULL, NULL, NULL}
-/* clang-format on */
+/* Lists have one entry for each stage. */
+typedef struct convnext_config {
+    int patch; /* side in pixels */
+    ssm2d_list dim, depth;
+    double mlp_ratio, norm_eps, layer_scale, drop_path;
+} OWN_CONFIG convnext_config;
+
+_Static_assert(sizeof(convnext_config) <= MODEL_OWN, "MODEL_OWN is too small");
+
+#define OWN convnext_config
 
 static const ssm2d_field fields[] = {
-    FIELD(patch, INT, 1, 1024, "side of a patch in pixels"),
-    FIELD(dim, LIST, 1, 16384,
-          "channels of each stage: [96, 192, 384]; one number is doubled from stage to stage"),
-    FIELD(depth, LIST, 1, 1024, "number of blocks of each stage: [3, 9, 3]"),
-    FIELD(mlp_ratio, REAL, 0.01, 64, "hidden width of the MLP, as a multiple of dim"),
-    FIELD(norm_eps, REAL, 1e-12, 1, "eps of every LayerNorm but the mixer's"),
-    FIELD(layer_scale, REAL, 1e-12, 1000,
-          "initial value of what each channel of a block's branch is multiplied by"),
-    FIELD(drop_path, REAL, 0, 0.99,
-          "stochastic depth: the rate at which the branch of the last block is left out in "
-          "training, which grows from 0 at the first"),
+    OWN_FIELD(INT, patch, 1, 1024, "side of a patch in pixels"),
+    OWN_FIELD(LIST, dim, 1, 16384,
+              "channels of each stage: [96, 192, 384]; one number is doubled from stage to stage"),
+    OWN_FIELD(LIST, depth, 1, 1024, "number of blocks of each stage: [3, 9, 3]"),
+    OWN_FIELD(REAL, mlp_ratio, 0.01, 64, "hidden width of the MLP, as a multiple of dim"),
+    OWN_FIELD(REAL, norm_eps, 1e-12, 1, "eps of every LayerNorm except the mixer's"),
+    OWN_FIELD(REAL, layer_scale, 1e-12, 1000,
+              "layer scale: initial value of the factors of a block's branch, one per channel"),
+    OWN_FIELD(REAL, drop_path, 0, 0.99,
+              "stochastic depth: the rate at which the branch of the last block is dropped in "
+              "training, growing linearly from 0 in the first"),
     {0}};
 
 static const convnext_config *own_of(const model_config *c) { return (const void *)c->own; }
@@ -75,12 +76,12 @@ static ssm2d_status check(const model_config *c, ssm2d_error *error)
     if (status) return status;
     if (v->dim.count != v->depth.count)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "\"depth\" has %d stages and \"dim\" %d: give each one number for each stage",
+                    "\"depth\" has %d stages and \"dim\" %d: give both one number per stage",
                     v->depth.count, v->dim.count);
     if (c->mixer.kind != &mixer_none && c->mixer.place != PLACE_ATTN)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "\"mixer.place\" is not attn: a ConvNeXt has its mixer in the place of the "
-                    "convolution only; leave it out");
+                    "\"mixer.place\" is not attn: in a ConvNeXt the mixer replaces the "
+                    "convolution; leave it out");
     for (int s = 0; s < v->dim.count && !status; s++)
         if (hidden_of(v, v->dim.at[s]) < 1)
             status =
@@ -93,7 +94,7 @@ static ssm2d_status check(const model_config *c, ssm2d_error *error)
 
 /* ---- graph ----------------------------------------------------------------------------------- */
 
-/* ConvNeXt's own convolution has timm's name in files. */
+/* The convolution has timm's name in files. */
 static tensor *mixed(builder *b, tensor *x)
 {
     const mixer_config *m = &b->c->mixer;
@@ -133,7 +134,7 @@ static builder builder_of(graph *g, const model_config *c)
                      .part = PARAM_BODY};
 }
 
-/* The embedded patches, and the first `blocks` blocks of all stages. */
+/* Patch embedding and the first `blocks` blocks, counted over all stages. */
 static tensor *body(builder *b, tensor *images, int blocks)
 {
     const convnext_config *v = own_of(b->c);
@@ -176,8 +177,8 @@ static int token_side(const model_config *c, int blocks)
 
 extern const model_family family_convnext;
 
-/* As the authors run it on CIFAR-100 with real systems; the layer replaces the convolution, so that
- * its initial values are not close to the identity, and D is off (they count it all the same). */
+/* As the authors run it on CIFAR-100 with real systems. The layer replaces the convolution, so its
+ * initial values are not close to the identity; D is off, although they count its parameters. */
 static const mixer_preset mixers[] = {
     {"ssm2d", "directions=4 n_ssm=2 d_state=16 c_per_channel=true assign=authors init=authors "
               "skip=false trunc_rows=9 trunc_cols=9"},

@@ -36,46 +36,35 @@ static const char *const init_names[] = {
 static const char *const head_names[] = {
     [MEGA_PROJECTION] = "projection", [MEGA_LRA] = "lra", NULL};
 
-#define PLACE(name) offsetof(mega_config, name)
-/* clang-format off */
-#define INT(name, low, high, help)                                                                 \
-    {#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL}
-/* clang-format on */
+#define OWN mega_config
 
 static const ssm2d_field fields[] = {
-    INT(patch, 1, 1024, "side of a patch in pixels"),
-    INT(dim, 1, 16384, "embedding dimension"),
-    INT(depth, 1, 1024, "number of blocks"),
-    INT(heads, 1, 1, "attention heads: Mega has 1"),
-    INT(z, 1, 16384, "width of queries and keys"),
-    INT(v, 1, 16384, "width of values"),
-    INT(ffn, 1, 65536, "hidden width of the feed-forward part"),
-    {"attention", "attention function: laplace or softmax", SSM2D_KIND_CHOICE, PLACE(attention), 0,
-     1, NULL, attention_names, NULL},
-    {"relative_bias", "a learned bias of attention for each distance between tokens",
-     SSM2D_KIND_FLAG, PLACE(relative_bias), 0, 1, NULL, NULL, NULL},
-    INT(max_positions, 0, 1 << 24,
-        "number of tokens that the relative position bias is for; 0: as many as there are"),
-    {"norm", "norms: layer (LayerNorm) or batch (BatchNorm over all tokens of a batch)",
-     SSM2D_KIND_CHOICE, PLACE(norm), 0, 1, NULL, norm_names, NULL},
-    {"norm_eps", "eps of every norm but the mixer's", SSM2D_KIND_REAL, PLACE(norm_eps), 1e-12, 1,
-     NULL, NULL, NULL},
-    {"pos_embed", "a learned position embedding", SSM2D_KIND_FLAG, PLACE(pos_embed), 0, 1, NULL,
-     NULL, NULL},
-    {"drop_path",
-     "stochastic depth: the rate at which a branch of the last block is left out in training, "
-     "falling linearly to 0 in the first",
-     SSM2D_KIND_REAL, PLACE(drop_path), 0, 0.99, NULL, NULL, NULL},
-    {"init",
-     "initial weights: normal (deviation 0.02, biases 0), or authors, the same except for those of "
-     "the patches (PyTorch's defaults) and of the head (xavier-uniform), as the paper's code of "
-     "2023",
-     SSM2D_KIND_CHOICE, PLACE(init), 0, 1, NULL, init_names, NULL},
-    {"head",
-     "from tokens to logits: projection (Linear and SiLU of every token, mean, Linear), or lra, as "
-     "Mega's runs of the Long Range Arena (mean, Linear to 2*dim, GELU, Linear without bias; "
-     "xavier-uniform; embedding N(0, 1), its bias N(0, 0.1^2))",
-     SSM2D_KIND_CHOICE, PLACE(head), 0, 1, NULL, head_names, NULL},
+    OWN_FIELD(INT, patch, 1, 1024, "side of a patch in pixels"),
+    OWN_FIELD(INT, dim, 1, 16384, "embedding dimension"),
+    OWN_FIELD(INT, depth, 1, 1024, "number of blocks"),
+    OWN_FIELD(INT, heads, 1, 1, "attention heads: Mega has 1"),
+    OWN_FIELD(INT, z, 1, 16384, "width of queries and keys"),
+    OWN_FIELD(INT, v, 1, 16384, "width of values"),
+    OWN_FIELD(INT, ffn, 1, 65536, "hidden width of the feed-forward part"),
+    OWN_CHOICE(attention, attention_names, "attention function: laplace or softmax"),
+    OWN_FLAG(relative_bias, "a learned bias of attention for each distance between tokens"),
+    OWN_FIELD(INT, max_positions, 0, 1 << 24,
+              "number of tokens that the relative position bias covers; 0: that of the image"),
+    OWN_CHOICE(norm, norm_names,
+               "norms: layer (LayerNorm) or batch (BatchNorm over all tokens of a batch)"),
+    OWN_FIELD(REAL, norm_eps, 1e-12, 1, "eps of every norm except the mixer's"),
+    OWN_FLAG(pos_embed, "a learned position embedding"),
+    OWN_FIELD(REAL, drop_path, 0, 0.99,
+              "stochastic depth: the rate at which a branch of the last block is dropped in "
+              "training, growing linearly from 0 in the first"),
+    OWN_CHOICE(init, init_names,
+               "initial weights: normal (deviation 0.02, biases 0), or authors, as the paper's "
+               "code of 2023: the same, except PyTorch's defaults for the patch embedding and "
+               "xavier-uniform for the head"),
+    OWN_CHOICE(head, head_names,
+               "from tokens to logits: projection (Linear and SiLU of every token, mean, Linear), "
+               "or lra, as in Mega's runs of the Long Range Arena (mean, Linear to 2*dim, GELU, "
+               "Linear without bias; xavier-uniform; embedding N(0, 1), its bias N(0, 0.1^2))"),
     {0}};
 
 static const mega_config *own_of(const model_config *c) { return (const void *)c->own; }
@@ -103,7 +92,7 @@ static void fill(model_config *c)
     m->patch = patch_side(m->patch, SMALL_PATCH, c->image[0], c->image[1]);
 }
 
-/* More tokens than the bias was for: it has to grow. */
+/* Enlarges the relative position bias if there are more tokens than it covers. */
 static void adapt(model_config *c)
 {
     mega_config *m = mega_of(c);
@@ -123,15 +112,14 @@ static ssm2d_status check(const model_config *c, ssm2d_error *error)
                     c->image[0], c->image[1]);
     if (m->max_positions && m->max_positions < tokens_of(c))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "\"max_positions\" is %d: there are %lld tokens; use 0, or at least as many",
+                    "\"max_positions\" is %d, but there are %lld tokens: use 0, or at least that",
                     m->max_positions, tokens_of(c));
     return mixer_config_check(&c->mixer, c->mixer.place == PLACE_FFN ? m->ffn : m->dim, error);
 }
 
 enum { LONG_SEQUENCE = 512 }; /* tokens */
 
-/* Of initial weights. */
-static const double deviation = 0.02;
+static const double deviation = 0.02; /* of initial weights */
 
 /* ---- graph ----------------------------------------------------------------------------------- */
 
@@ -164,8 +152,8 @@ static tensor *attend(builder *b, tensor *q, tensor *k, tensor *v)
     return y;
 }
 
-/* What is inside of a block is computed again in backward where sequences are long: kept, it would
- * be most of the memory of a step, while attention is most of its time. */
+/* With long sequences, tensors inside a block are recomputed in backward: kept, they would be most
+ * of the memory of a step, while attention is most of its time. */
 static tensor *inside(builder *b, tensor *y)
 {
     return tokens_of(b->c) > LONG_SEQUENCE ? graph_recompute(y) : y;
@@ -187,7 +175,7 @@ static tensor *norm_of(builder *b, tensor *x, const char *part)
     return own_of(b->c)->norm == MEGA_BATCH_NORM ? norm_by_batch(b, x, part) : norm(b, x, part);
 }
 
-/* As gated_update, with stochastic depth of what is to take the place of x. */
+/* As gated_update, with stochastic depth of the candidate that replaces x. */
 static tensor *update(builder *b, tensor *x, tensor *u, tensor *h, tensor *p, double rate)
 {
     graph *g = b->g;
@@ -302,9 +290,9 @@ static tensor *tokens(graph *g, const model_config *c, tensor *images, int block
 
 extern const model_family family_mega;
 
-/* 4 directions with 8 systems each, as the paper counts. The directions of a channel have systems
- * of their own, which learns better. Gates are computed from what comes out of the mixer: here it
- * is better not to begin close to the identity, unlike in ViT (docs/differences.md). */
+/* 4 directions with 8 systems each, as the paper counts. Each direction of a channel has its own
+ * system, which learns better. Gates are computed from the mixer's output, so unlike in ViT it is
+ * better not to start close to the identity (docs/differences.md). */
 static const mixer_preset mixers[] = {
     {"ssm2d", "directions=4 n_ssm=8 d_state=16 assign=distinct init=authors"}, {0}};
 
@@ -316,8 +304,8 @@ static const mixer_preset mixers[] = {
         .relative_bias = 1                                                                         \
     }
 
-/* The sequence of pixels as in Mega's own experiments: BatchNorm, and no position embedding, since
- * the EMA and the relative bias know positions. */
+/* A sequence of pixels, as in Mega's own experiments: BatchNorm, and no position embedding, because
+ * the EMA and the relative bias depend on positions. */
 static const mega_config lra = {.patch = 1,
                                 .dim = 160,
                                 .depth = 8,

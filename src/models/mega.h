@@ -14,19 +14,19 @@ typedef enum mega_head { MEGA_PROJECTION, MEGA_LRA } mega_head;
 typedef struct mega_config {
     int patch; /* side in pixels */
     int dim, depth, heads;
-    int z, v, ffn;     /* widths: of q and k, of the values, hidden in the feed-forward part */
+    int z, v, ffn;     /* widths: of q and k, of the values, and inside the feed-forward part */
     int attention;     /* a mega_attention */
-    int relative_bias; /* whether scores have a bias by the distance of query and key */
-    int max_positions; /* P: the bias has 2P - 1 entries; 0: as many as there are tokens */
+    int relative_bias; /* whether scores have a bias for the offset between query and key */
+    int max_positions; /* P: the bias has 2P - 1 entries; 0: the number of tokens */
     int norm;          /* a mega_norm */
     double norm_eps;
     int pos_embed;
-    double drop_path; /* in the last block; linear from 0 */
+    double drop_path; /* in the last block; grows linearly from 0 */
     int init;         /* a mega_init */
     int head;         /* a mega_head */
 } OWN_CONFIG mega_config;
 
-/* Of a model whose family is mega. */
+/* c is a model of the family mega. */
 static inline mega_config *mega_of(model_config *c) { return (mega_config *)(void *)c->own; }
 
 #endif

@@ -5,6 +5,7 @@
 #include "io/field_json.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "mixers/layer_json.h"
 #include "models/model.h"
 
 #include <stdio.h>
@@ -14,21 +15,21 @@ enum { MAX_NAMES = 128, SHOWN = 64 };
 
 #define PLACE(name) offsetof(model_config, name)
 
-/* Bounds are such that products of two fit an int, and of any number a size_t. */
+/* Bounds are such that the product of two fits an int, and of all a size_t. */
 static const ssm2d_field common_fields[] = {
     {"image", "rows and columns of an image in pixels: [32, 48], or one number for a square",
      SSM2D_KIND_PAIR, PLACE(image), 1, 16384, NULL, NULL, NULL},
     {"channels", "channels of an image: 3, or 1 for grey", SSM2D_KIND_INT, PLACE(channels), 1, 512,
      NULL, NULL, NULL},
-    {OUTPUTS_KEY, "number of classes", SSM2D_KIND_INT, PLACE(outputs), 1, 1 << 20, NULL, NULL,
+    {OUTPUTS_KEY, "number of outputs", SSM2D_KIND_INT, PLACE(outputs), 1, 1 << 20, NULL, NULL,
      NULL},
     {0}};
 
 const ssm2d_field *model_common_fields(void) { return common_fields; }
 
-static const char model_help[] = "a name of `ssm2d models`, from which all other values start";
+static const char model_help[] = "a name listed by `ssm2d models`; it sets all other keys";
 static const char mixer_help[] =
-    "what mixes patches inside a block; in a file, null, a name or an object";
+    "the mixer of patches inside a block; in a file, null, a name or an object";
 static const char mixer_prefix[] = "mixer.";
 
 /* ---- by name --------------------------------------------------------------------------------- */
@@ -61,7 +62,7 @@ ssm2d_status model_config_use_mixer(model_config *config, const layer_kind *kind
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* The field of that name, and the struct that it is a field of. */
+/* Finds the field of that name and the struct that contains it. */
 static const ssm2d_field *find(const model_config *c, const char *key, const void **config)
 {
     const ssm2d_field *f = field_find(common_fields, key);
@@ -90,7 +91,7 @@ static ssm2d_status set_model(field_source from, const char *name, model_config 
     return status ? fail(error, status, "%s: %s", from.where, why.line) : SSM2D_OK;
 }
 
-/* All keys of this configuration, for a suggestion. */
+/* Refuses a key, and suggests one of this configuration. */
 static ssm2d_status refuse_key(field_source from, const char *key, const char *const *others,
                                const model_config *config, ssm2d_error *error)
 {
@@ -114,7 +115,7 @@ static ssm2d_status set_mixer_key(field_source from, const char *key, const char
                         error);
     if (config->mixer.kind == &mixer_none)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: \"%s\" is a setting of a mixer, and the model has none: choose one first "
+                    "%s: \"%s\" is a setting of a mixer, but the model has none: choose one first "
                     "(mixer=ssm2d)",
                     from.where, text_show(key, strlen(key), shown, sizeof shown));
     mixer_config m = config->mixer;
@@ -170,7 +171,7 @@ int model_config_has(const model_config *config, const char *key)
 {
     const void *place;
     if (!strcmp(key, "model") || !strcmp(key, "mixer")) return 1;
-    /* which of those there are is said by model_config_set, with a suggestion */
+    /* model_config_set refuses unknown keys of a mixer, with a suggestion */
     return !strncmp(key, mixer_prefix, strlen(mixer_prefix)) || find(config, key, &place) != NULL;
 }
 
@@ -200,14 +201,14 @@ static ssm2d_status mixer_from_json(field_source from, const cJSON *item, model_
     if (status || !is_object) return status;
     if (config->mixer.kind == &mixer_none && (!kind || item->child->next))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: \"mixer\" has settings, but no \"kind\" that takes any: give it, such as "
+                    "%s: \"mixer\" has settings, but no \"kind\" that has any: give one, such as "
                     "\"kind\": \"ssm2d\"",
                     from.where);
     from.prefix = mixer_prefix;
     return mixer_config_from_json(from, item, &config->mixer, error);
 }
 
-/* Keys that the file may lack get the values that they had before there was a choice. */
+/* Sets the original defaults of keys that the file may lack. */
 static ssm2d_status set_missing(field_source from, model_config *config, ssm2d_error *error)
 {
     char key[MODEL_KEY], value[MODEL_KEY];
@@ -219,12 +220,6 @@ static ssm2d_status set_missing(field_source from, model_config *config, ssm2d_e
         rest += length;
     }
     return status;
-}
-
-static int in_list(const char *name, const char *const *list)
-{
-    while (list && *list && strcmp(*list, name)) list++;
-    return list && *list;
 }
 
 ssm2d_status model_config_from_json(const char *file, const cJSON *object,
@@ -254,7 +249,7 @@ ssm2d_status model_config_from_json(const char *file, const cJSON *object,
             status = field_from_json(from, f, item, (void *)place, error);
         else if (!strcmp(item->string, "mixer"))
             status = mixer_from_json(from, item, &result, error);
-        else if (item != name && !in_list(item->string, others))
+        else if (item != name && !name_in_list(item->string, others))
             status = refuse_key(from, item->string, others, &result, error);
     }
     if (!status) *config = result;
@@ -297,7 +292,7 @@ int model_config_same(const model_config *a, const model_config *b)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* A field that the model's table leaves open must have been given. */
+/* Refuses a field out of bounds, or one that the model leaves open and that was not given. */
 static ssm2d_status check_field(const model_config *c, const ssm2d_field *f, const void *config,
                                 ssm2d_error *error)
 {
@@ -305,7 +300,7 @@ static ssm2d_status check_field(const model_config *c, const ssm2d_field *f, con
     field_print(f, config, text, sizeof text);
     const int open = !strcmp(text, "0") || !strcmp(text, "0x0") || !*text;
     if (open && f->minimum > 0)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "model %s has no \"%s\" of its own: give it",
+        return fail(error, SSM2D_ERROR_ARGUMENT, "model %s has no default for \"%s\": give it",
                     c->model->name, f->name);
     if (!field_check((field_source){0}, f, config, NULL)) return SSM2D_OK;
     char values[160];

@@ -14,8 +14,8 @@ struct receptive_field {
     graph *g;
     tensor *images, *tokens;
     int blocks;           /* before the tokens */
-    real *params, *grads; /* of the graph: the image, which is its first array, then the model */
-    double *last;         /* [rows][cols]: the shares of the pixels in the image added last */
+    real *params, *grads; /* of the graph: its first array is the image, the rest the model */
+    double *last;         /* [rows][cols]: the shares of the pixels of the image added last */
     double *sum;          /* [rows][cols]: shares summed over images */
     rng random;
 };
@@ -27,7 +27,7 @@ static size_t pixels_of(const receptive_field *r)
     return (size_t)r->config.image[0] * (size_t)r->config.image[1];
 }
 
-/* The image is declared as a parameter, since inputs have no gradient. */
+/* The image is declared as a parameter, because inputs have no gradient. */
 static ssm2d_status build(receptive_field *r, int blocks, ssm2d_error *error)
 {
     const model_config *c = &r->config;
@@ -39,12 +39,12 @@ static ssm2d_status build(receptive_field *r, int blocks, ssm2d_error *error)
     ssm2d_status status = graph_create(r->context, 1, &r->g, error);
     if (status) return status;
     if (!family->tokens)
-        return fail(error, SSM2D_ERROR_UNSUPPORTED, "models of the family %s do not give tokens",
+        return fail(error, SSM2D_ERROR_UNSUPPORTED, "models of the family %s do not output tokens",
                     family->name);
     if (blocks > depth)
         return fail(error, SSM2D_ERROR_ARGUMENT, "there is no block %d: the model has %d", blocks,
                     depth);
-    r->g->random = 0; /* without stochastic depth */
+    r->g->random = 0; /* no stochastic depth */
     r->images = graph_param(r->g, &images, "images");
     r->blocks = blocks ? blocks : depth;
     r->tokens = family->tokens(r->g, c, r->images, r->blocks);
@@ -94,7 +94,7 @@ void receptive_field_destroy(receptive_field *r)
     mem_free(r->context, r);
 }
 
-/* Random signs at the centre token, zeros elsewhere. */
+/* Sets the gradient of the output: random signs at the centre token, zeros elsewhere. */
 static void choose_output(receptive_field *r)
 {
     const tensor *t = r->tokens;
@@ -153,7 +153,7 @@ pixel_box receptive_field_centre(const receptive_field *r)
     const int down = side ? side : r->config.image[0] / rows,
               across = side ? side : r->config.image[1] / cols;
     const int row = rows / 2 * down, col = cols / 2 * across;
-    /* The last token of a padded map reaches over the edge of the image. */
+    /* the last token of a padded map extends past the edge of the image */
     return (pixel_box){row, col, min_int(down, r->config.image[0] - row),
                        min_int(across, r->config.image[1] - col)};
 }
@@ -162,7 +162,7 @@ int receptive_field_radius(const receptive_field *r, double share)
 {
     const int rows = r->config.image[0], cols = r->config.image[1];
     const pixel_box c = receptive_field_centre(r);
-    const double rounding = 1e-9; /* of the shares, whose sum is not quite 1 */
+    const double rounding = 1e-9; /* the sum of the shares is not exactly 1 */
     double all = 0, inside = 0;
     for (size_t i = 0; i < pixels_of(r); i++) all += r->last[i];
     for (int radius = 0;; radius++) {

@@ -1,5 +1,5 @@
-/* resize_params - parameters that belong to the cells of a grid, for another grid: torch's bicubic
- * interpolation; and tables of offsets in raster order. */
+/* resize_params - adapts parameters of the cells of a grid to another grid, by PyTorch's bicubic
+ * interpolation, and tables of offsets in raster order. */
 #include "models/weights.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 enum { TAPS = 4 };
 
-/* Where output cell `at` of `size` lies among `old` cells: four taps, and how much each counts. */
+/* The four taps of output cell `at` of `size` among `old` cells, and their weights. */
 static void taps_of(int at, int size, int old, int index[TAPS], double weight[TAPS])
 {
     const double a = -0.75, where = (at + 0.5) * old / size - 0.5, t = where - floor(where);
@@ -47,7 +47,7 @@ void grid_resize(const float *from, const int old_grid[2], float *to, const int 
     }
 }
 
-/* The entry of two tokens `offset` apart; past the end of the table, the last one. */
+/* The entry for two tokens `offset` apart; beyond the table, its last entry. */
 static double entry_at(const float *table, int positions, long offset)
 {
     const long last = positions - 1;

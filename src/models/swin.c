@@ -1,6 +1,6 @@
-/* swin - the Swin transformer: attention within windows of a map of tokens, which are shifted in
- * every other block, and stages, each with a map of half the sides and twice the channels. Names
- * are timm's. C = dim of the stage, H x W its map.
+/* swin - the Swin transformer: attention within windows of a map of tokens, shifted in every other
+ * block, in stages that halve the sides of the map and double the channels. Names are timm's.
+ * C = dim of the stage, H x W its map.
  *
  *     x = norm(patches W^T + b) + pos                                       [B][H*W][C]
  *     stage s > 0 begins with
@@ -9,7 +9,7 @@
  *                  x += fc2(GELU(fc1(norm2(x))))
  *     logits = head(mean of norm(x) over tokens)                            [B][outputs]
  *
- * Any map will do: sides that are no multiple of the window are padded for attention alone
+ * Any map is accepted: sides that are not a multiple of the window are padded for attention only
  * (swin_windows.h), odd sides by a row or column of zeros before 2 x 2 neighbours are merged. */
 #include "models/swin.h"
 
@@ -30,41 +30,33 @@ _Static_assert(sizeof(swin_config) <= MODEL_OWN, "MODEL_OWN is too small");
 static const char *const init_names[] = {
     [SWIN_TRUNC_NORMAL] = "trunc_normal", [SWIN_TORCH] = "torch", NULL};
 
-#define PLACE(name) offsetof(swin_config, name)
-/* clang-format off */
-#define INT(name, low, high, help)                                                                 \
-    {#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL}
-#define LIST(name, low, high, help)                                                                \
-    {#name, help, SSM2D_KIND_LIST, PLACE(name), low, high, NULL, NULL, NULL}
-#define REAL(name, low, high, help)                                                                \
-    {#name, help, SSM2D_KIND_REAL, PLACE(name), low, high, NULL, NULL, NULL}
-#define FLAG(name, help)                                                                           \
-    {#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, NULL, NULL, NULL}
-/* clang-format on */
+#define OWN swin_config
 
 static const ssm2d_field fields[] = {
-    INT(patch, 1, 1024, "side of a patch in pixels"),
-    LIST(dim, 1, 16384,
-         "embedding dimension of each stage, twice that of the stage before: [96, 192, 384], or "
-         "the first alone"),
-    LIST(depth, 1, 1024, "number of blocks of each stage: [2, 6, 4]"),
-    LIST(heads, 1, 1024,
-         "attention heads of each stage, which divide its dim; one number is doubled from stage "
-         "to stage"),
-    REAL(mlp_ratio, 0.01, 64, "hidden width of the MLP, as a multiple of dim"),
-    INT(window, 1, 1024, "side of a window of attention in tokens; a smaller map is one window"),
-    FLAG(qkv_bias, "a bias on q, k and v"),
-    REAL(norm_eps, 1e-12, 1, "eps of every LayerNorm but the mixer's"),
-    FLAG(pos_embed, "a learned position embedding, beside the relative one of attention"),
-    FLAG(relative_bias, "a learned bias of attention for each offset between tokens of a window"),
-    FLAG(patch_norm, "LayerNorm on the embedded patches"),
-    REAL(drop_path, 0, 0.99,
-         "stochastic depth: the rate at which a branch of the last block is left out in training, "
-         "which grows from 0 at the first"),
-    {"init",
-     "initial weights: trunc_normal (deviation 0.02, biases 0), or torch, as the paper's code of "
-     "2023: PyTorch's defaults, within +-1/sqrt(inputs) with biases; embeddings deviation 0.02",
-     SSM2D_KIND_CHOICE, PLACE(init), 0, 1, NULL, init_names, NULL},
+    OWN_FIELD(INT, patch, 1, 1024, "side of a patch in pixels"),
+    OWN_FIELD(LIST, dim, 1, 16384,
+              "embedding dimension of each stage, twice that of the previous one: [96, 192, 384], "
+              "or only the first"),
+    OWN_FIELD(LIST, depth, 1, 1024, "number of blocks of each stage: [2, 6, 4]"),
+    OWN_FIELD(LIST, heads, 1, 1024,
+              "attention heads of each stage, which divide its dim; one number is doubled from "
+              "stage to stage"),
+    OWN_FIELD(REAL, mlp_ratio, 0.01, 64, "hidden width of the MLP, as a multiple of dim"),
+    OWN_FIELD(INT, window, 1, 1024,
+              "side of a window of attention in tokens; a smaller map is one window"),
+    OWN_FLAG(qkv_bias, "a bias on q, k and v"),
+    OWN_FIELD(REAL, norm_eps, 1e-12, 1, "eps of every LayerNorm except the mixer's"),
+    OWN_FLAG(pos_embed, "a learned position embedding, besides the relative one of attention"),
+    OWN_FLAG(relative_bias,
+             "a learned bias of attention for each offset between tokens of a window"),
+    OWN_FLAG(patch_norm, "LayerNorm on the embedded patches"),
+    OWN_FIELD(REAL, drop_path, 0, 0.99,
+              "stochastic depth: the rate at which a branch of the last block is dropped in "
+              "training, growing linearly from 0 in the first"),
+    OWN_CHOICE(init, init_names,
+               "initial weights: trunc_normal (deviation 0.02, biases 0), or torch, as the paper's "
+               "code of 2023: PyTorch's defaults, within +-1/sqrt(inputs) with biases; embeddings "
+               "deviation 0.02"),
     {0}};
 
 static const swin_config *own_of(const model_config *c) { return (const void *)c->own; }
@@ -90,13 +82,13 @@ static ssm2d_status check_stages(const swin_config *v, ssm2d_error *error)
     const int stages = v->depth.count;
     if (v->dim.count != stages || v->heads.count != stages)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "\"depth\" has %d stages, \"dim\" %d and \"heads\" %d: give each one number "
-                    "for each stage",
+                    "\"depth\" has %d stages, \"dim\" %d and \"heads\" %d: give all of them one "
+                    "number per stage",
                     stages, v->dim.count, v->heads.count);
     for (int s = 1; s < stages; s++)
         if (v->dim.at[s] != 2 * v->dim.at[s - 1])
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "\"dim\" is %d in stage %d: it must be %d, twice that of the stage before",
+                        "\"dim\" is %d in stage %d: it must be %d, twice that of the previous one",
                         v->dim.at[s], s, 2 * v->dim.at[s - 1]);
     for (int s = 0; s < stages; s++)
         if (v->dim.at[s] % v->heads.at[s])
@@ -148,8 +140,8 @@ static tensor *relative_table(swin_builder *s, token_grid map)
     return block_param(&s->b, spec, "attn.relative_position_bias_table", "");
 }
 
-/* x, y: [B][H*W][C]. q, k and v are made of the map as it is; attention itself finds the tokens of
- * its windows. */
+/* x, y: [B][H*W][C]. q, k and v are computed for the whole map; attention gathers the tokens of its
+ * windows. */
 static tensor *window_attention(swin_builder *s, tensor *x, int is_shifted)
 {
     graph *g = s->b.g;
@@ -216,7 +208,7 @@ static swin_builder builder_of(graph *g, const model_config *c)
                           .v = own_of(c)};
 }
 
-/* Patches with their positions, and the first `blocks` blocks of all stages. */
+/* Patch embedding, positions, and the first `blocks` blocks, counted over all stages. */
 static tensor *body(swin_builder *s, tensor *images, int blocks)
 {
     const model_config *c = s->b.c;
@@ -268,18 +260,18 @@ static int ends_with(const char *text, const char *end)
 }
 
 /* Files of Swin's authors, and of timm before version 0.9, have each downsample at the end of the
- * stage before, the head without `fc`, and index and mask of attention beside the parameters. */
+ * previous stage, the head without `fc`, and index and mask of attention besides the parameters. */
 static int rename_array(const array_names *names, const char *name, char ours[PARAM_NAME])
 {
     static const char layers[] = "layers.", first[] = "layers.0.downsample.reduction.weight";
-    const char *number = name + strlen(layers);
+    const char *index = name + strlen(layers);
     int stage, end = 0;
     if (!strcmp(name, "head.weight") || !strcmp(name, "head.bias"))
         snprintf(ours, PARAM_NAME, "head.fc%s", strchr(name, '.'));
-    if (strncmp(name, layers, strlen(layers)) || *number < '0' || *number > '9') return 1;
-    if (sscanf(number, "%1d.downsample.%n", &stage, &end) == 1 && end
+    if (strncmp(name, layers, strlen(layers)) || *index < '0' || *index > '9') return 1;
+    if (sscanf(index, "%1d.downsample.%n", &stage, &end) == 1 && end
         && names->has(names->file, first))
-        snprintf(ours, PARAM_NAME, "layers.%d.downsample.%s", stage + 1, number + end);
+        snprintf(ours, PARAM_NAME, "layers.%d.downsample.%s", stage + 1, index + end);
     return !ends_with(name, ".attn.relative_position_index") && !ends_with(name, ".attn_mask");
 }
 
@@ -287,12 +279,12 @@ static int rename_array(const array_names *names, const char *name, char ours[PA
 
 extern const model_family family_swin;
 
-/* As many parameters as the paper counts: of the small Swin with C per direction and channel, which
- * is in the paper's code of 2024 alone (no settings of the code of 2023 that are known have so
- * many), of Swin-T with K*N = 16 in a layer. The directions of a channel have systems of their own,
- * as in ViT. The layer is before the norm of a block rather than after it, where the authors have
- * it: what it amplifies then reaches attention, and learning rates of the paper's size end in a
- * collapse (docs/complex.md). S4ND is there as well, and begins as close to the plain model. */
+/* The parameter counts are those of the paper: for the small Swin with C per direction and channel,
+ * which only the paper's code of 2024 has (no known settings of the code of 2023 have so many); for
+ * Swin-T with K*N = 16 in a layer. Each direction of a channel has its own system, as in ViT. The
+ * layer is before the norm of a block. The authors have it after the norm, where its amplification
+ * reaches attention, and training collapses at the paper's learning rates (docs/complex.md). S4ND
+ * has the same place, and also starts close to the plain model. */
 static const mixer_preset small_mixers[] = {
     {"ssm2d", "directions=4 n_ssm=2 d_state=4 c_per_channel=true assign=distinct place=block"},
     {"s4nd", "n_ssm=8 d_state=16 init=identity place=block"},
@@ -304,38 +296,21 @@ static const mixer_preset tiny_mixers[] = {
     {"ema", "d_state=16"},
     {0}};
 
-static const swin_config swin_mini = {.patch = 2,
-                                      .dim = STAGE_LIST(48, 96, 192),
-                                      .depth = STAGE_LIST(2, 2, 2),
-                                      .heads = STAGE_LIST(3, 6, 12),
-                                      .mlp_ratio = 2,
-                                      .window = 4,
-                                      .qkv_bias = 1,
-                                      .norm_eps = 1e-5,
-                                      .pos_embed = 1,
-                                      .relative_bias = 1,
-                                      .patch_norm = 1};
-static const swin_config swin_small = {.patch = 0,
-                                       .dim = STAGE_LIST(96, 192, 384),
-                                       .depth = STAGE_LIST(2, 6, 4),
-                                       .heads = STAGE_LIST(3, 6, 12),
-                                       .mlp_ratio = 2,
-                                       .window = 4,
-                                       .qkv_bias = 1,
-                                       .norm_eps = 1e-5,
-                                       .pos_embed = 1,
-                                       .relative_bias = 1,
-                                       .patch_norm = 1};
-static const swin_config swin_tiny = {.patch = 4,
+#define SWIN_COMMON .qkv_bias = 1, .norm_eps = 1e-5, .relative_bias = 1, .patch_norm = 1
+#define SMALL_COMMON                                                                               \
+    SWIN_COMMON, .heads = STAGE_LIST(3, 6, 12), .mlp_ratio = 2, .window = 4, .pos_embed = 1
+
+static const swin_config swin_mini = {SMALL_COMMON, .patch = 2, .dim = STAGE_LIST(48, 96, 192),
+                                      .depth = STAGE_LIST(2, 2, 2)};
+static const swin_config swin_small = {SMALL_COMMON, .dim = STAGE_LIST(96, 192, 384),
+                                       .depth = STAGE_LIST(2, 6, 4)};
+static const swin_config swin_tiny = {SWIN_COMMON,
+                                      .patch = 4,
                                       .dim = STAGE_LIST(96, 192, 384, 768),
                                       .depth = STAGE_LIST(2, 2, 6, 2),
                                       .heads = STAGE_LIST(3, 6, 12, 24),
                                       .mlp_ratio = 4,
-                                      .window = 7,
-                                      .qkv_bias = 1,
-                                      .norm_eps = 1e-5,
-                                      .relative_bias = 1,
-                                      .patch_norm = 1};
+                                      .window = 7};
 
 /* clang-format off */
 static const model models[] = {

@@ -19,7 +19,7 @@ typedef struct swin_config {
     int init; /* a swin_init */
 } OWN_CONFIG swin_config;
 
-/* Of a model whose family is swin. */
+/* c is a model of the family swin. */
 static inline swin_config *swin_of(model_config *c) { return (swin_config *)(void *)c->own; }
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const float apart = -100; /* added to scores between regions */
+static const float separated = -100; /* added to scores between regions */
 
 /* One axis of the map. */
 typedef struct axis {
@@ -19,7 +19,7 @@ static axis axis_of(int side, int window, int is_shifted)
     return a;
 }
 
-/* What cell i of the shifted axis is: the map's cell, or -1; and its region. */
+/* Cell i of the shifted axis: its cell in the map, -1 for padding; and its region. */
 static int cell_at(const axis *a, int i)
 {
     const int cell = (i + a->shift) % a->padded;
@@ -73,9 +73,9 @@ static int has_regions(const int *region, int tokens)
     return t < tokens;
 }
 
-/* Gives masks their indices: windows whose regions are cut alike share a mask, so that a large map
- * has at most nine. first[] gets the window that each mask is made from. */
-static void number_masks(swin_windows *w, const int *region, int *first)
+/* Assigns masks to windows. Windows with the same regions share a mask, so a large map has at most
+ * nine. first[] receives the first window of each mask. */
+static void assign_masks(swin_windows *w, const int *region, int *first)
 {
     const size_t size = (size_t)w->tokens * sizeof *region;
     for (int k = 0; k < w->windows; k++) {
@@ -93,7 +93,7 @@ static void number_masks(swin_windows *w, const int *region, int *first)
 static void fill_mask(float *mask, const int *region, int tokens)
 {
     for (int a = 0; a < tokens; a++)
-        for (int b = 0; b < tokens; b++) *mask++ = region[a] == region[b] ? 0 : apart;
+        for (int b = 0; b < tokens; b++) *mask++ = region[a] == region[b] ? 0 : separated;
 }
 
 /* Returns 0 if out of memory. */
@@ -102,7 +102,7 @@ static int make_masks(const ssm2d_context *context, swin_windows *w, const int *
     const size_t tokens = (size_t)w->tokens;
     int *first = mem_alloc(context, (size_t)w->windows * sizeof *first);
     if (!first) return 0;
-    number_masks(w, region, first);
+    assign_masks(w, region, first);
     if (w->masks) w->mask = mem_alloc(context, (size_t)w->masks * tokens * tokens * sizeof(float));
     for (int m = 0; m < w->masks && w->mask; m++)
         fill_mask(w->mask + (size_t)m * tokens * tokens, region + (size_t)first[m] * tokens,

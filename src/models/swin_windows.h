@@ -1,11 +1,12 @@
 /* swin_windows - how a map of tokens is cut into the windows of a Swin block.
  *
- * Per axis, a window has w = min(window, side) tokens. On odd blocks the map is shifted by s =
- * floor(window/2), but not along an axis with side <= window. A side that is no multiple of w is
- * padded at its end first. The shifted map is the padded one rolled by -s: its cell i is cell
+ * Per axis, a window has w = min(window, side) tokens. In odd blocks the map is shifted by s =
+ * floor(window/2), except along an axis with side <= window. A side that is not a multiple of w is
+ * first padded at its end. The shifted map is the padded one rolled by -s: its cell i is cell
  * (i + s) mod side. Along an axis with s > 0 it has the regions [0, side - w), [side - w, side - s)
- * and [side - s, side), which are not neighbours in the picture; padding is a region of its own.
- * Scores between cells of different regions get -100, so that padding has no part in real cells. */
+ * and [side - s, side), which are not adjacent in the image; padding is a separate region. -100 is
+ * added to scores between cells of different regions, so that padding does not affect real
+ * cells. */
 #ifndef SSM2D_MODELS_SWIN_WINDOWS_H
 #define SSM2D_MODELS_SWIN_WINDOWS_H
 
@@ -15,11 +16,11 @@
 typedef struct swin_windows {
     int side[2];         /* of a window, clipped */
     int tokens, windows; /* of a window, of the map */
-    int *token;          /* [windows][tokens], the map's in raster order; -1: padding */
+    int *token;          /* [windows][tokens]: indices in the map; -1: padding */
     /* The relative bias of query a and key b is entry center + position[a] - position[b]. */
     int *position, center;
-    /* The different masks, which are few: [masks][tokens][tokens], or NULL when there is none; and
-     * which of them each window has, -1 being none. */
+    /* The distinct masks, [masks][tokens][tokens], or NULL; and the mask of each window, -1 for
+     * none. */
     float *mask;
     int *mask_of, masks;
 } swin_windows;

@@ -5,8 +5,7 @@
  *     each block:  x += proj(attention(qkv(norm1(x))));  x += fc2(GELU(fc1(norm2(x))))
  *     logits = head(norm(x[cls]))                                           [B][outputs]
  *
- * After the attention of the last block only CLS is read, so what follows is computed for CLS
- * alone. */
+ * After the attention of the last block only CLS is read, so the rest is computed for CLS only. */
 #include "models/vit.h"
 
 #include "core/arith.h"
@@ -25,36 +24,27 @@ enum { CLS = 0 };
 static const char *const init_names[] = {
     [VIT_XAVIER] = "xavier", [VIT_TRUNC_NORMAL] = "trunc_normal", NULL};
 
-#define PLACE(name) offsetof(vit_config, name)
-/* clang-format off */
-#define INT(name, low, high, help)                                                                 \
-    {#name, help, SSM2D_KIND_INT, PLACE(name), low, high, NULL, NULL, NULL}
-#define REAL(name, low, high, help)                                                                \
-    {#name, help, SSM2D_KIND_REAL, PLACE(name), low, high, NULL, NULL, NULL}
-#define FLAG(name, help)                                                                           \
-    {#name, help, SSM2D_KIND_FLAG, PLACE(name), 0, 1, NULL, NULL, NULL}
-/* clang-format on */
+#define OWN vit_config
 
 static const ssm2d_field fields[] = {
-    INT(patch, 1, 1024, "side of a patch in pixels"),
-    INT(dim, 1, 16384, "embedding dimension"),
-    INT(depth, 1, 1024, "number of blocks"),
-    INT(heads, 1, 1024, "attention heads; they divide dim"),
-    REAL(mlp_ratio, 0.01, 64, "hidden width of the MLP, as a multiple of dim"),
-    FLAG(qkv_bias, "a bias on q, k and v"),
-    REAL(norm_eps, 1e-12, 1, "eps of every LayerNorm but the mixer's"),
-    FLAG(pos_embed, "a learned position embedding"),
-    REAL(pos_scale, 0, 10, "deviation of the position embedding's initial values"),
-    REAL(drop_path, 0, 0.99,
-         "stochastic depth: the rate at which a branch is left out in training"),
-    FLAG(drop_path_ramp, "drop_path is of the last block, falling linearly to 0 in the first, as "
-                         "in DeiT; otherwise of every block"),
-    {"init",
-     "initial weights: xavier (xavier-normal, tokens N(0, 1); behind a mixer at place=attn, q and "
-     "k "
-     "are one matrix and v another, as in the paper's code of 2023) or trunc_normal (deviation "
-     "0.02)",
-     SSM2D_KIND_CHOICE, PLACE(init), 0, 1, NULL, init_names, NULL},
+    OWN_FIELD(INT, patch, 1, 1024, "side of a patch in pixels"),
+    OWN_FIELD(INT, dim, 1, 16384, "embedding dimension"),
+    OWN_FIELD(INT, depth, 1, 1024, "number of blocks"),
+    OWN_FIELD(INT, heads, 1, 1024, "attention heads; they divide dim"),
+    OWN_FIELD(REAL, mlp_ratio, 0.01, 64, "hidden width of the MLP, as a multiple of dim"),
+    OWN_FLAG(qkv_bias, "a bias on q, k and v"),
+    OWN_FIELD(REAL, norm_eps, 1e-12, 1, "eps of every LayerNorm except the mixer's"),
+    OWN_FLAG(pos_embed, "a learned position embedding"),
+    OWN_FIELD(REAL, pos_scale, 0, 10, "deviation of the position embedding's initial values"),
+    OWN_FIELD(REAL, drop_path, 0, 0.99,
+              "stochastic depth: the rate at which a branch is dropped in training"),
+    OWN_FLAG(drop_path_ramp,
+             "drop_path is the rate of the last block, growing linearly from 0 in the first, as in "
+             "DeiT; otherwise that of every block"),
+    OWN_CHOICE(init, init_names,
+               "initial weights: xavier (xavier-normal, tokens N(0, 1); after a mixer at "
+               "place=attn, q and k are one matrix and v another, as in the paper's code of 2023) "
+               "or trunc_normal (deviation 0.02)"),
     {0}};
 
 static const vit_config *own_of(const model_config *c) { return (const void *)c->own; }
@@ -95,29 +85,29 @@ static double drop_rate(const vit_config *v, int block)
     return v->drop_path_ramp ? v->drop_path * block / max_int(v->depth - 1, 1) : v->drop_path;
 }
 
-/* cls_alone: the last block computes CLS only. */
-static tensor *block(builder *b, tensor *x, int number, int cls_alone)
+/* cls_only: after attention, compute CLS only. */
+static tensor *block(builder *b, tensor *x, int index, int cls_only)
 {
     const vit_config *v = own_of(b->c);
     const int dim = v->dim, hidden = hidden_of(v);
-    const double rate = drop_rate(v, number);
+    const double rate = drop_rate(v, index);
     if (b->g->status) return NULL;
     const token_grid grid = x->grid;
     x = mix_at(b, x, PLACE_BLOCK);
     tensor *y = mix_at(b, norm(b, x, "norm1"), PLACE_ATTN);
-    /* A mixer here: the paper's code has q, k as one matrix and v as another. */
+    /* after a mixer, the paper's code has q and k as one matrix and v as another */
     const int first = b->c->mixer.kind != &mixer_none && b->c->mixer.place == PLACE_ATTN;
     y = dense_of_two(b, y, 3 * dim, first ? 2 * dim : 0, v->qkv_bias, "attn.qkv");
     y = attention(b->g, y, v->heads);
-    if (cls_alone) {
+    if (cls_only) {
         x = take_token(b->g, x, CLS);
         y = take_token(b->g, y, CLS);
     }
     x = add(b->g, x, drop_path(b->g, dense(b, y, dim, 1, "attn.proj"), rate));
     y = dense(b, norm(b, x, "norm2"), hidden, 1, "mlp.fc1");
-    if (!cls_alone)
+    if (!cls_only)
         y = mix_at(b, y, PLACE_FFN);
-    else if (b->c->mixer.place == PLACE_FFN) /* CLS passes it by, but the weights have it */
+    else if (b->c->mixer.place == PLACE_FFN) /* it does not affect CLS, but the weights have it */
         mixer_params(b->g, &b->c->mixer, hidden, grid, b->block);
     y = dense(b, gelu(b->g, y), dim, 1, "mlp.fc2");
     return add(b->g, x, drop_path(b->g, y, rate));
@@ -133,9 +123,9 @@ static builder builder_of(graph *g, const model_config *c)
                      .part = PARAM_BODY};
 }
 
-/* Patches with the class token and positions, and the first `blocks` blocks; of the last block of
- * all only CLS when cls_alone is set. */
-static tensor *body(builder *b, tensor *images, int blocks, int cls_alone)
+/* Patch embedding with the class token and positions, and the first `blocks` blocks. cls_only: the
+ * model's last block computes CLS only. */
+static tensor *body(builder *b, tensor *images, int blocks, int cls_only)
 {
     const vit_config *v = own_of(b->c);
     const int trunc = v->init == VIT_TRUNC_NORMAL;
@@ -152,7 +142,7 @@ static tensor *body(builder *b, tensor *images, int blocks, int cls_alone)
     tensor *x = embed(b->g, embed_patches(b, images, v->patch, v->dim), cls, pos);
     for (int i = 0; i < blocks; i++) {
         builder_enter(b, "blocks.%d", i);
-        x = block(b, x, i, cls_alone && i + 1 == v->depth);
+        x = block(b, x, i, cls_only && i + 1 == v->depth);
     }
     builder_enter(b, "%s", "");
     return x;
@@ -178,11 +168,10 @@ static tensor *tokens(graph *g, const model_config *c, tensor *images, int block
 
 extern const model_family family_vit;
 
-/* 4 directions with 2 systems each, so that there are as many parameters as the paper counts:
- * K*N = 128 in a layer of the small ViT, 32 of DeiT. The directions of a channel have systems of
- * their own. The layer, and S4ND, are before the norm of a block rather than after it, where the
- * authors have them, and S4ND begins close to the plain model as the layer does: all of it learns
- * better (docs/RESULTS.md). */
+/* 4 directions with 2 systems each give the paper's parameter counts: K*N = 128 in a layer of the
+ * small ViT, 32 in one of DeiT. Each direction of a channel has its own system. The layer and S4ND
+ * are before the norm of a block, not after it as the authors have them, and S4ND starts close to
+ * the plain model, as the layer does: all of this learns better (docs/RESULTS.md). */
 static const mixer_preset vit_mixers[] = {
     {"ssm2d", "directions=4 n_ssm=2 d_state=16 assign=distinct place=block"},
     {"s4nd", "n_ssm=8 d_state=16 init=identity place=block"},

@@ -15,11 +15,11 @@ typedef struct vit_config {
     int pos_embed;
     double pos_scale; /* deviation of its initial values */
     double drop_path;
-    int drop_path_ramp; /* whether it grows from 0 with the blocks */
+    int drop_path_ramp; /* whether drop_path grows linearly from 0 over the blocks */
     int init;           /* a vit_init */
 } OWN_CONFIG vit_config;
 
-/* Of a model whose family is vit. */
+/* c is a model of the family vit. */
 static inline vit_config *vit_of(model_config *c) { return (vit_config *)(void *)c->own; }
 
 #endif

@@ -75,7 +75,7 @@ static uint64_t seed_of(uint64_t seed, const char *name)
     return rng_next(&r);
 }
 
-/* Within +-2, which with so small a deviation hardly ever matters. */
+/* Truncated at +-2, as in PyTorch; rare for the small deviations in use. */
 static double trunc_normal(rng *r, double deviation)
 {
     double value;
@@ -84,7 +84,7 @@ static double trunc_normal(rng *r, double deviation)
     return value;
 }
 
-/* Of the initial values: a deviation, or the bound of uniform ones. */
+/* The standard deviation of the initial values, or the bound of uniform ones. */
 static double scale_of(const param_array *a, int in_first)
 {
     const size_t rows = in_first ? a->spec.first_rows : a->shape[0] - a->spec.first_rows;
@@ -128,7 +128,7 @@ ssm2d_status weights_init(const weights *w, int parts, uint64_t seed, float *par
         if (!((int)a->spec.part & parts)) continue;
         if (a->spec.init != PARAM_BY_BLOCK)
             init_array(a, seed, params + a->offset);
-        else if (i == b->first_array) /* it stands for all of the block */
+        else if (i == b->first_array) /* fills all arrays of the block */
             status = b->fill(b, seed_of(seed, b->name), params + b->offset, error);
     }
     return status;

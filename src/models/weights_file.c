@@ -21,11 +21,6 @@ typedef struct loading {
     float *params;
 } loading;
 
-static const char *shape_text(int rank, const size_t *shape, char *text, size_t size)
-{
-    return npy_shape_text(rank, shape, text, size);
-}
-
 static const safetensors_array *found_for(const loading *l, const param_array *a)
 {
     return l->found[a - l->w->arrays];
@@ -46,7 +41,7 @@ static ssm2d_status check_finite(const loading *l, const param_array *a, ssm2d_e
 
 /* ---- arrays that depend on the grid ---------------------------------------------------------- */
 
-/* The cells that an array has one row for, and the axis on which they are. */
+/* The cells that an array has rows for, and their axis. */
 typedef struct grid_axis {
     int axis, prefix, cells[2];
 } grid_axis;
@@ -59,8 +54,8 @@ static grid_axis grid_axis_of(const param_spec *spec)
     return (grid_axis){spec->rank - 2, spec->grid.first, {rows, cols}};
 }
 
-/* Whether the array is the model's but for its grid, which has two axes. */
-static int fits_but_for_grid(const param_array *a, const safetensors_array *found)
+/* Whether the array has the model's shape except for its grid, which has two axes. */
+static int fits_except_grid(const param_array *a, const safetensors_array *found)
 {
     const grid_axis g = grid_axis_of(&a->spec);
     int same =
@@ -77,8 +72,9 @@ static int parse_cells(const char *text, int cells[2])
            && cells[0] > 0 && cells[1] > 0;
 }
 
-/* The cells of an array in the file as the caller or the file says them; 0: neither does. */
-static int said_cells(const loading *l, const param_array *a, int cells[2])
+/* The cells of an array in the file as the caller or the file states them; returns 0 if neither
+ * does. */
+static int stated_cells(const loading *l, const param_array *a, int cells[2])
 {
     if (a->spec.resize == PARAM_RELATIVE)
         return parse_cells(safetensors_metadata(l->file, a->name), cells);
@@ -86,24 +82,24 @@ static int said_cells(const loading *l, const param_array *a, int cells[2])
     return cells[0] != 0;
 }
 
-/* Whether its elements belong to the grid of the tokens, which is what files say. */
+/* Whether the array depends on the grid of tokens, which files state. */
 static int has_grid(const param_array *a)
 {
     return a->spec.resize == PARAM_GRID || a->spec.resize == PARAM_OFFSETS;
 }
 
-/* Whether it has to be interpolated; a grid of as many cells but other sides counts only when the
- * caller, or the file, said so. */
+/* Whether the array has to be interpolated. A grid with as many cells but other sides counts only
+ * if the caller or the file states it. */
 static int other_grid(const loading *l, const param_array *a, const safetensors_array *found)
 {
-    int said[2];
-    if (!fits_but_for_grid(a, found)) return 0;
+    int stated[2];
+    if (!fits_except_grid(a, found)) return 0;
     const grid_axis g = grid_axis_of(&a->spec);
     return found->shape[g.axis] != a->shape[g.axis]
-           || (said_cells(l, a, said) && memcmp(said, g.cells, sizeof said));
+           || (stated_cells(l, a, stated) && memcmp(stated, g.cells, sizeof stated));
 }
 
-/* Whether this count is that of a grid; a table of offsets may be for more tokens. */
+/* Whether an array with this many rows fits a grid; a table of offsets may cover more tokens. */
 static int holds_grid(const param_array *a, size_t count, const int cells[2])
 {
     const size_t all = (size_t)cells[0] * (size_t)cells[1];
@@ -111,18 +107,18 @@ static int holds_grid(const param_array *a, size_t count, const int cells[2])
     return a->spec.resize == PARAM_OFFSETS ? count % 2 && all <= (count + 1) / 2 : all == count;
 }
 
-/* The cells of the array in the file: what the caller or the file said, else a square. */
+/* The cells of the array in the file: those stated by the caller or the file, else a square. */
 static int old_cells(const loading *l, const param_array *a, const safetensors_array *found,
                      int cells[2])
 {
     const grid_axis g = grid_axis_of(&a->spec);
     const size_t count = found->shape[g.axis] - (size_t)g.prefix;
     const size_t all = a->spec.resize == PARAM_OFFSETS ? (count + 1) / 2 : count;
-    if (!said_cells(l, a, cells)) cells[0] = cells[1] = (int)sqrt((double)all);
+    if (!stated_cells(l, a, cells)) cells[0] = cells[1] = (int)sqrt((double)all);
     return holds_grid(a, count, cells);
 }
 
-/* The elements of an array for the model's grid, from those of another one. */
+/* Interpolates an array of another grid to the model's. */
 static void resize_array(const param_array *a, const float *old, size_t old_count,
                          const int old_grid[2], float *out)
 {
@@ -142,10 +138,11 @@ static ssm2d_status load_resized(loading *l, const param_array *a, const safeten
     char one[64];
     if (!old_cells(l, a, found, cells))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: %s has %s, which is no grid that is known: the model needs %d x %d %s",
+                    "%s: %s has the shape %s, which is not a known grid: the model needs %d x %d "
+                    "%s",
                     text_path(l->path), a->name,
-                    shape_text(found->rank, found->shape, one, sizeof one), g.cells[0], g.cells[1],
-                    a->spec.resize == PARAM_RELATIVE ? "offsets" : "patches");
+                    npy_shape_text(found->rank, found->shape, one, sizeof one), g.cells[0],
+                    g.cells[1], a->spec.resize == PARAM_RELATIVE ? "offsets" : "patches");
     float *old = mem_alloc(l->w->context, found->count * sizeof *old);
     if (!old) return fail_memory(error, "%s: %s", text_path(l->path), a->name);
     ssm2d_status status = safetensors_read_float(l->file, found, old, error);
@@ -169,7 +166,7 @@ static int same_shape(const param_array *a, const safetensors_array *found)
     return same;
 }
 
-/* A head that fits the model but for its outputs. */
+/* Whether it is a head that fits the model except for its number of outputs. */
 static int other_head(const param_array *a, const safetensors_array *found)
 {
     if (a->spec.part != PARAM_HEAD || a->rank != found->rank || a->shape[0] == found->shape[0])
@@ -206,13 +203,14 @@ static ssm2d_status load_array(loading *l, const param_array *a, ssm2d_error *er
     } else {
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: %s has the shape %s, the model needs %s",
                     text_path(l->path), a->name,
-                    shape_text(found->rank, found->shape, one, sizeof one),
-                    shape_text(a->rank, a->shape, two, sizeof two));
+                    npy_shape_text(found->rank, found->shape, one, sizeof one),
+                    npy_shape_text(a->rank, a->shape, two, sizeof two));
     }
     return status ? status : check_finite(l, a, error);
 }
 
-/* All of a mixer or nothing: half of one would be neither the file's nor ours. */
+/* Refuses a file that has only some arrays of mixers: the result would be neither the file's mixer
+ * nor a new one. */
 static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
 {
     int mixers = 0;
@@ -224,13 +222,13 @@ static ssm2d_status check_mixers(const loading *l, ssm2d_error *error)
     }
     if (l->report.new_mixer_arrays && l->report.new_mixer_arrays != mixers)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: the array %s is missing, other arrays of mixers are there",
+                    "%s: the array %s is missing, but other arrays of mixers are present",
                     text_path(l->path), first);
     return SSM2D_OK;
 }
 
-/* What files of ours say in their metadata: the grid of the first array that depends on one, and by
- * their names the offsets of tables that are no squares. */
+/* The metadata of our files: the grid of the first array that depends on one, and, under the names
+ * of tables of relative positions that are not square, their sides. */
 static const char grid_note[] = "grid";
 
 static const param_array *first_with_grid(const weights *w)
@@ -245,7 +243,7 @@ static void read_grid(loading *l)
     const param_array *a = first_with_grid(l->w);
     const safetensors_array *found = a ? found_for(l, a) : NULL;
     int grid[2];
-    if (l->options.old_grid[0] || !found || !fits_but_for_grid(a, found)
+    if (l->options.old_grid[0] || !found || !fits_except_grid(a, found)
         || !parse_cells(safetensors_metadata(l->file, grid_note), grid))
         return;
     const grid_axis g = grid_axis_of(&a->spec);
@@ -258,7 +256,7 @@ static ssm2d_status check_kind(const loading *l, ssm2d_error *error)
     const char *format = safetensors_metadata(l->file, "format");
     if (!format || strncmp(format, "ssm2d checkpoint", 16)) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: is a checkpoint, for --resume: use the model.safetensors beside it",
+                "%s: is a checkpoint, for --resume: use model.safetensors in the same folder",
                 text_path(l->path));
 }
 
@@ -297,14 +295,14 @@ ssm2d_status weights_load(const weights *w, const char *path, const weights_opti
 
 enum { CELLS_TEXT = 32 };
 
-/* The notes of a file of this model; notes and texts have room for one more than there are arrays.
- * Returns how many there are. */
+/* Writes the notes of a file of this model; notes and texts have one element more than there are
+ * arrays. Returns the count. */
 static size_t notes_of(const weights *w, safetensors_note *notes, char (*texts)[CELLS_TEXT])
 {
     const param_array *first = first_with_grid(w);
     size_t count = 0;
     notes[count++] =
-        (safetensors_note){"format", "pt"}; /* readers of PyTorch weights look for it */
+        (safetensors_note){"format", "pt"}; /* expected by readers of PyTorch weights */
     for (int i = 0; i < w->count; i++) {
         const param_array *a = &w->arrays[i];
         const grid_axis g = grid_axis_of(&a->spec);
@@ -317,7 +315,7 @@ static size_t notes_of(const weights *w, safetensors_note *notes, char (*texts)[
     return count;
 }
 
-static ssm2d_status save(const weights *w, const char *path, const float *numbers, int with_state,
+static ssm2d_status save(const weights *w, const char *path, const float *values, int with_state,
                          ssm2d_error *error)
 {
     const size_t arrays = (size_t)w->count;
@@ -332,7 +330,7 @@ static ssm2d_status save(const weights *w, const char *path, const float *number
         const param_array *a = &w->arrays[i];
         if (!with_state && a->spec.group == PARAM_STATE) continue;
         items[count] = (safetensors_item){
-            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = numbers + a->offset};
+            .name = a->name, .type = SAFETENSORS_F32, .rank = a->rank, .data = values + a->offset};
         memcpy(items[count++].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
     }
     if (!status)

@@ -13,7 +13,7 @@ static int has_array(const void *file, const char *name)
     return safetensors_find(file, name) != NULL;
 }
 
-/* The model's name for an array of the file; NULL: it is no parameter. */
+/* The model's name for an array of the file; NULL: it is not a parameter. */
 static const char *our_name(const model_family *family, const safetensors *file, const char *name,
                             char ours[PARAM_NAME])
 {
@@ -23,7 +23,7 @@ static const char *our_name(const model_family *family, const safetensors *file,
     return family->rename(&names, name, ours) ? ours : NULL;
 }
 
-/* PyTorch counts the batches of a BatchNorm in an array beside its moments; nobody reads it. */
+/* PyTorch counts the batches of a BatchNorm in an array besides its moments, which is ignored. */
 static int is_counter(const weights *w, const char *name)
 {
     static const char counter[] = ".num_batches_tracked";
@@ -46,7 +46,7 @@ ssm2d_status weights_match(const weights *w, const char *path, const safetensors
         if (!a && is_counter(w, name)) continue;
         if (!a)
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: has the array %s, which the model does not have: it was made with "
+                        "%s: has the array %s, which the model does not have: it was written with "
                         "other settings (mixer, pos_embed, qkv_bias ..)",
                         text_path(path),
                         text_show(array->name, strlen(array->name), one, sizeof one));

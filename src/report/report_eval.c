@@ -55,7 +55,7 @@ static void take_image(void *user, const evaluated_image *image)
     if (e->wrong_count == REPORT_WRONG && !(image->loss > last->loss)) return;
     w = e->wrong[e->wrong_count < REPORT_WRONG ? e->wrong_count : REPORT_WRONG - 1];
     w.loss = image->loss;
-    w.index = image->number;
+    w.index = image->index;
     const task_shape shape = task_shape_of(&j->m->settings.model);
     if (!j->m->data.task->mistake(j->m->model->loss, image->out, image->target, &shape, j->scratch,
                                   &w.what))

@@ -27,7 +27,7 @@ typedef struct task_outputs {
 /* A measure of a model's quality; not negative. */
 typedef struct task_metric {
     const char *key;  /* in files: "accuracy", and with its split "test_accuracy" */
-    const char *name; /* for people */
+    const char *name; /* in messages */
     const char *unit; /* "%", or "" */
     double scale;     /* factor for display: 100 for % */
     int digits;       /* digits after the decimal point for display */
@@ -89,8 +89,8 @@ typedef struct task {
     int (*metric_count)(int outputs); /* NULL: there is one */
     /* A longer name of metrics[0], where space allows. NULL: metrics[0].name. */
     void (*title)(int outputs, char text[TASK_TITLE]);
-    int (*decisions)(
-        const task_shape *shape); /* for each image, over which metrics are means; NULL: 1 */
+    /* Decisions per image, over which metrics are means; NULL: 1. */
+    int (*decisions)(const task_shape *shape);
     /* values[i] <- the contribution of one image to metrics[i]: the metric is the sum over all
      * images, in their order, divided by images and decisions. Values after metric_count are only
      * kept in task_detail. */
@@ -112,8 +112,8 @@ typedef struct task {
     /* Whether the prediction is wrong, for a list of images with a high loss. */
     int (*mistake)(loss_kind loss, const float *out, const float *target, const task_shape *shape,
                    double *scratch, task_mistake *mistake);
-    const char *const
-        *sections; /* task-specific sections of a report (report/section.h); or NULL */
+    /* Task-specific sections of a report (report/section.h); or NULL. */
+    const char *const *sections;
 
     /* ---- what `ssm2d predict` writes after the file's name ---- */
     void (*print)(const task_prediction *p, FILE *to);

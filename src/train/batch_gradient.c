@@ -8,43 +8,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKET = 1 << 18 }; /* numbers, a megabyte */
-enum { DEPTH = 32 };       /* of the stack of sums */
+enum { BUCKET = 1 << 18 }; /* elements: a megabyte */
+enum { DEPTH = 32 };       /* of the stack of partial sums */
 
 typedef struct bucket {
     reduction_bucket range;
-    int ready; /* the visit after which its gradients are complete */
+    int ready; /* the visit of the graph after which its gradients are complete */
 } bucket;
 
 struct batch_gradient {
     gradient_setup setup;
-    int own;            /* slices of this process */
-    float *sums[DEPTH]; /* of subtrees that wait for the one to their right */
-    int depth, waiting; /* there are, and are in use */
-    float *state;       /* where it was before the step; NULL when the model has none to average */
+    int own;              /* slices of this process */
+    float *sums[DEPTH];   /* of subtrees whose right neighbour is not complete yet */
+    int depth, waiting;   /* sums allocated, and in use */
+    float *state;         /* its values before the step; NULL if the model has none to average */
     reduction *reduction; /* NULL in one process */
     bucket *buckets;      /* in the order in which they are sent */
     int bucket_count;
-    /* of the step */
+    /* the current step */
     const run_control *control;
-    float *slice_gradients;   /* of the slice that is being run */
-    slice_sums values[DEPTH]; /* as sums */
-    int done;                 /* slices */
-    int sends;                /* the slice is the last: its gradients complete the sums */
-    int begun;                /* buckets that were sent */
+    float *slice_gradients;   /* of the current slice */
+    slice_sums values[DEPTH]; /* parallel to sums */
+    int done;                 /* slices finished */
+    int sends;                /* this is the last slice: its gradients complete the sums */
+    int begun;                /* buckets sent */
     int abandoned;
 };
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-/* Slices that are added one by one: the odd part of the count. */
+/* The number of slices that are added one by one: the odd part of the count. */
 static int group_of(int count)
 {
     while (count % 2 == 0) count /= 2;
     return count;
 }
 
-/* How many sums to its left are complete, and are added, once slice i of `count` is there. */
+/* The number of partial sums to the left of slice i that it completes, and that are added then. */
 static int merges_after(int i, int count)
 {
     const int group = group_of(count), place = i % group;
@@ -68,7 +68,7 @@ double slice_tree_sum(const double *values, int count)
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-/* Calls for each array that is state. */
+/* Loops over the arrays that are state; none if there is nothing to average. */
 #define EACH_STATE(b, a)                                                                           \
     for (const param_array *a = (b)->setup.weights->arrays;                                        \
          (b)->state && a < (b)->setup.weights->arrays + (b)->setup.weights->count; a++)            \
@@ -86,7 +86,7 @@ static void restore_state(const batch_gradient *b)
     memcpy(b->setup.params + a->offset, b->state + a->offset, a->count * sizeof *b->state);
 }
 
-/* State has no gradient: its place in that array takes this slice's part of the mean. */
+/* State has no gradient, so its range of the gradients carries this slice's share of the mean. */
 static void add_state(const batch_gradient *b, float *gradients)
 {
     EACH_STATE(b, a)
@@ -96,7 +96,7 @@ static void add_state(const batch_gradient *b, float *gradients)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Completes the sum of this process over a range, and hands it on. */
+/* Completes this process's sum over a bucket, and starts its reduction. */
 static void send_bucket(batch_gradient *b, const bucket *k)
 {
     for (int i = b->waiting - 1; i >= 0 && !b->abandoned; i--)
@@ -132,7 +132,7 @@ int batch_gradient_forward(batch_gradient *b, int slice, double *loss)
 {
     const gradient_setup *s = &b->setup;
     graph *g = s->graph;
-    /* a sum that has to wait is made where it waits */
+    /* a slice whose sum has to wait writes its gradients directly to where they wait */
     const int last = slice == b->own - 1;
     b->slice_gradients = last || merges_after(slice, b->own) ? s->gradients : b->sums[b->waiting];
     gradient_clear(g->context, s->weights->total, b->slice_gradients);
@@ -147,8 +147,8 @@ int batch_gradient_forward(batch_gradient *b, int slice, double *loss)
     return !b->abandoned;
 }
 
-/* Adds the sums that wait to the left of a slice that is complete. Those to the left of the last
- * slice are added bucket by bucket, as they are sent. */
+/* Adds a finished slice to the sums on its left that it completes. For the last slice, send_bucket
+ * has added the gradients already. */
 static void merge(batch_gradient *b, int slice, slice_sums own)
 {
     const int last = slice == b->own - 1, merges = last ? b->waiting : merges_after(slice, b->own);
@@ -172,7 +172,7 @@ void batch_gradient_backward(batch_gradient *b, int slice, slice_sums own)
     b->sends = slice == b->own - 1;
     graph_backward(g);
     if (b->abandoned) return;
-    /* buckets are sent in backward when several processes share the batch, and else all at once */
+    /* with several processes, after_visit has sent most buckets during backward */
     while (b->sends && b->begun < b->bucket_count) send_bucket(b, &b->buckets[b->begun]);
     merge(b, slice, own);
     b->done++;
@@ -182,7 +182,7 @@ ssm2d_status batch_gradient_finish(batch_gradient *b, slice_sums *sums, int *aba
                                    ssm2d_error *error)
 {
     b->setup.graph->after_visit = NULL;
-    if (!b->done && !b->abandoned) /* there were no images */
+    if (!b->done && !b->abandoned) /* the caller had no images */
         gradient_clear(b->setup.context, b->setup.weights->total, b->setup.gradients);
     b->abandoned |= b->done < b->own;
     while (b->begun < b->bucket_count) send_bucket(b, &b->buckets[b->begun]);
@@ -226,7 +226,7 @@ static int earliest_first(const void *a, const void *b)
     return x->range.first > y->range.first ? -1 : 1;
 }
 
-/* Cuts the flat array from its end, where backward begins. */
+/* Cuts the flat array into buckets from its end, because backward starts with the last arrays. */
 static ssm2d_status make_buckets(batch_gradient *b, ssm2d_error *error)
 {
     const gradient_setup *s = &b->setup;
@@ -260,7 +260,7 @@ static int has_state(const weights *w)
     return 0;
 }
 
-/* The sums that wait at one time, at most. */
+/* The largest number of sums that wait at the same time. */
 static int stack_depth(int own)
 {
     int depth = 0, waiting = 0;

@@ -1,15 +1,15 @@
-#include "train/check_images.h"
-
+/* check_images - image files that cannot be read: before a new run, and after each epoch. */
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "io/text.h"
+#include "train/trainer.h"
 
-enum { FEW = 3, PER_CENT = 1 }; /* bad files that are left out without being asked */
+enum { FEW = 3, PER_CENT = 1 }; /* bad files that bad_images=few skips */
 
 typedef struct checking {
     const run_control *control;
-    size_t before, files; /* those of data sets that were checked; of all */
+    size_t before, files; /* files of the data sets checked before this one; of all data sets */
 } checking;
 
 static int stop(void *user)
@@ -25,7 +25,7 @@ static void progress(void *user, size_t done)
         c->control->checking(c->control->user, c->before + done, c->files);
 }
 
-static ssm2d_status look(trainer *t, file_check *result, ssm2d_error *error)
+static ssm2d_status check_own_share(trainer *t, file_check *result, ssm2d_error *error)
 {
     const dataset *const data[] = {t->train_data, t->choose_data};
     const size_t max_pixels = (size_t)t->settings.options.max_pixels;
@@ -44,14 +44,14 @@ static ssm2d_status look(trainer *t, file_check *result, ssm2d_error *error)
         status = file_check_all(t->context, data[i], max_pixels, &how, result, error);
         c.before += dataset_about(data[i])->count;
     }
-    /* a list that cannot be written is made again by the next run */
+    /* if the list cannot be written, the next run checks the files again */
     if (!status) checked_files_write(&checked, path);
     checked_files_free(&checked);
     return status;
 }
 
-/* Adds up what the processes have found; of several messages those of lower ranks come first. */
-static ssm2d_status add_up(trainer *t, file_check *result, ssm2d_error *error)
+/* Adds the results of all processes; messages are in the order of the ranks. */
+static ssm2d_status sum_results(trainer *t, file_check *result, ssm2d_error *error)
 {
     cluster *c = t->cluster;
     if (c->size == 1) return SSM2D_OK;
@@ -79,12 +79,12 @@ static ssm2d_status judge(const trainer *t, const file_check *r, ssm2d_error *er
     const train_options *o = &t->settings.options;
     if (o->bad_images == TRAIN_BAD_STOP && r->bad)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%.300s (of %zu images %zu cannot be read; bad_images=skip leaves them out)",
-                    r->first[0].line, r->files, r->bad);
+                    "%.300s (%zu of %zu images cannot be read; bad_images=skip leaves them out)",
+                    r->first[0].line, r->bad, r->files);
     if (o->bad_images != TRAIN_BAD_FEW || !too_many(r->bad, r->files)) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "%s: %zu of %zu images cannot be read, more than %d %%: ssm2d data check lists "
-                "them; remove them, or train without them by --bad-images skip. The first: %.200s",
+                "them; remove them, or skip them with --bad-images skip. The first: %.200s",
                 text_path(o->data), r->bad, r->files, PER_CENT, r->first[0].line);
 }
 
@@ -94,8 +94,8 @@ ssm2d_status check_images(trainer *t, file_check *result, ssm2d_error *error)
     if (t->settings.options.bad_images == TRAIN_BAD_SKIP
         || dataset_about(t->train_data)->format != FORMAT_PHOTOS)
         return SSM2D_OK;
-    ssm2d_status status = trainer_agree(t, look(t, result, error), error);
-    if (!status) status = add_up(t, result, error);
+    ssm2d_status status = trainer_agree(t, check_own_share(t, result, error), error);
+    if (!status) status = sum_results(t, result, error);
     return status || result->stopped ? status : judge(t, result, error);
 }
 
@@ -109,54 +109,6 @@ ssm2d_status check_images_met(const trainer *t, ssm2d_error *error)
     if (!too_many(bad, files)) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "%zu of %zu images cannot be read, more than %d %%; step %ld is saved: resume when "
-                "they are there, or with --bad-images skip. The first: %.200s",
+                "they are readable, or with --bad-images skip. The first: %.200s",
                 bad, files, PER_CENT, t->state.step, train ? first.line : other.line);
-}
-
-/* ---- images that a loader has skipped, over all processes ------------------------------------ */
-
-typedef struct found {
-    size_t count;
-    ssm2d_error first;
-} found;
-
-/* Counts the images that are bad for any process. */
-static ssm2d_status count_all(cluster *c, const uint8_t *is_bad, size_t images, double *scratch,
-                              size_t size, size_t *count, ssm2d_error *error)
-{
-    ssm2d_status status = SSM2D_OK;
-    *count = 0;
-    for (size_t at = 0; at < images && !status; at += size) {
-        const size_t part = min_size(images - at, size);
-        for (size_t i = 0; i < part; i++) scratch[i] = is_bad[at + i];
-        status = cluster_sum(c, scratch, scratch + size, part, error);
-        for (size_t i = 0; i < part; i++) *count += scratch[i] > 0;
-    }
-    return status;
-}
-
-ssm2d_status skipped_total(const ssm2d_context *context, cluster *c, loader *l, size_t *count,
-                           ssm2d_error *first, ssm2d_error *error)
-{
-    enum { PART = 1 << 16 };
-    size_t images;
-    const uint8_t *is_bad = loader_bad_images(l, &images);
-    found own = {0};
-    own.count = *count = loader_skipped(l, &own.first);
-    *first = own.first;
-    if (c->size == 1) return SSM2D_OK;
-    found *all = mem_alloc(context, (size_t)c->size * sizeof *all);
-    double *scratch = mem_alloc(context, 2 * PART * sizeof *scratch);
-    ssm2d_status status = all && scratch ? SSM2D_OK : fail_memory(error, "counting images");
-    status = cluster_agree(c, status, error);
-    if (!status) status = cluster_gather(c, &own, sizeof own, all, error);
-    size_t sum = 0;
-    for (int i = c->size - 1; i >= 0 && !status; i--) {
-        sum += all[i].count;
-        if (all[i].count) *first = all[i].first;
-    }
-    if (!status && sum) status = count_all(c, is_bad, images, scratch, PART, count, error);
-    mem_free(context, all);
-    mem_free(context, scratch);
-    return status;
 }

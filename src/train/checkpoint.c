@@ -16,13 +16,13 @@
 
 static const char format_name[] = "ssm2d checkpoint 2";
 
-#ifdef SSM2D_FUZZING /* changed bytes are to reach what is behind the check sums */
+#ifdef SSM2D_FUZZING /* let changed bytes reach the code behind the checksums */
 enum { COMPARE_SUMS = 0 };
 #else
 enum { COMPARE_SUMS = 1 };
 #endif
 
-enum { NUMBER_TEXT = 48 };
+enum { VALUE_TEXT = 48 };
 
 struct checkpoint {
     const ssm2d_context *context;
@@ -61,31 +61,30 @@ named_arrays train_arrays_list(const train_arrays *arrays)
     return list;
 }
 
-/* The checksum of all metadata, as text. Checksums are there so that a disk that has lost some bits
- * does not ruin a run unnoticed. */
-static void sum_notes(const safetensors_note *notes, size_t count, char text[NUMBER_TEXT])
+/* The checksum of all metadata, as text. Checksums detect bits that a disk has corrupted. */
+static void sum_notes(const safetensors_note *notes, size_t count, char text[VALUE_TEXT])
 {
     unsigned long sum = crc32_z(0, NULL, 0);
     for (size_t i = 0; i < count; i++)
         sum = crc32_z(sum, (const unsigned char *)notes[i].value, strlen(notes[i].value) + 1);
-    snprintf(text, NUMBER_TEXT, "%08lx", sum);
+    snprintf(text, VALUE_TEXT, "%08lx", sum);
 }
 
 /* The checksum of all arrays, as text. */
-static void sum_arrays(const train_state *s, char text[NUMBER_TEXT])
+static void sum_arrays(const train_state *s, char text[VALUE_TEXT])
 {
     const named_arrays list = train_arrays_list(&s->arrays);
     unsigned long sum = crc32_z(0, NULL, 0);
     for (const named_array *a = list.at; a->name; a++)
         sum = crc32_z(sum, (const unsigned char *)a->values, s->count * sizeof *a->values);
-    snprintf(text, NUMBER_TEXT, "%08lx", sum);
+    snprintf(text, VALUE_TEXT, "%08lx", sum);
 }
 
-/* Whole numbers as such, others in hexadecimal; both are exact. */
-static void write_double(double x, char text[NUMBER_TEXT])
+/* Integers in decimal, other values in hexadecimal; both are exact. */
+static void write_double(double x, char text[VALUE_TEXT])
 {
     const double whole = 9007199254740992.; /* 2^53 */
-    snprintf(text, NUMBER_TEXT, x > 0 && x < whole && !(x > floor(x)) ? "%.0f" : "%a", x);
+    snprintf(text, VALUE_TEXT, x > 0 && x < whole && !(x > floor(x)) ? "%.0f" : "%a", x);
 }
 
 ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path,
@@ -95,7 +94,7 @@ ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path,
     const named_arrays list = train_arrays_list(&state->arrays);
     safetensors_item items[TRAIN_ARRAYS];
     safetensors_note notes[NOTES];
-    char text[SCALARS + 3][NUMBER_TEXT];
+    char text[SCALARS + 3][VALUE_TEXT];
     size_t count = 0, note = 0;
     for (const named_array *a = list.at; a->name; a++)
         items[count++] = (safetensors_item){a->name, SAFETENSORS_F32, 1, {state->count}, a->values};
@@ -105,10 +104,10 @@ ssm2d_status checkpoint_write(const ssm2d_context *context, const char *path,
         if (scalars[i].is_double)
             write_double(*(const double *)place, text[i]);
         else
-            snprintf(text[i], NUMBER_TEXT, "%ld", *(const long *)place);
+            snprintf(text[i], VALUE_TEXT, "%ld", *(const long *)place);
         notes[note++] = (safetensors_note){scalars[i].key, text[i]};
     }
-    snprintf(text[SCALARS], NUMBER_TEXT, "%016" PRIx64, identity->layout);
+    snprintf(text[SCALARS], VALUE_TEXT, "%016" PRIx64, identity->layout);
     notes[note++] = (safetensors_note){"layout", text[SCALARS]};
     notes[note++] = (safetensors_note){"options", identity->options};
     notes[note++] = (safetensors_note){"model", identity->model};
@@ -126,28 +125,28 @@ static ssm2d_status get_note(const checkpoint *c, const char *key, const char **
     *value = safetensors_metadata(c->file, key);
     if (*value) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: has no \"%s\" in its metadata: it is not a checkpoint of a run",
+                "%s: its metadata have no \"%s\": it is not a checkpoint of a run",
                 text_path(c->path), key);
 }
 
 static ssm2d_status bad_note(const checkpoint *c, const char *key, const char *value,
                              ssm2d_error *error)
 {
-    char said[40];
+    char shown[40];
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "%s: \"%s\" in its metadata is %s: the file was changed", text_path(c->path), key,
-                text_show(value, strlen(value), said, sizeof said));
+                text_show(value, strlen(value), shown, sizeof shown));
 }
 
 static ssm2d_status compare_sum(const checkpoint *c, const char *key, const char *sum,
                                 ssm2d_error *error)
 {
-    const char *said;
+    const char *saved;
     char shown[20];
-    ssm2d_status status = get_note(c, key, &said, error);
-    if (status || !COMPARE_SUMS || !strcmp(sum, said)) return status;
+    ssm2d_status status = get_note(c, key, &saved, error);
+    if (status || !COMPARE_SUMS || !strcmp(sum, saved)) return status;
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: its %s is %s, not %s: the file was changed",
-                text_path(c->path), key, sum, text_show(said, strlen(said), shown, sizeof shown));
+                text_path(c->path), key, sum, text_show(saved, strlen(saved), shown, sizeof shown));
 }
 
 static ssm2d_status check_notes(const checkpoint *c, ssm2d_error *error)
@@ -155,7 +154,7 @@ static ssm2d_status check_notes(const checkpoint *c, ssm2d_error *error)
     static const char *const others[] = {"layout", "options", "model", "data", "array_sum"};
     enum { OTHERS = sizeof others / sizeof *others };
     safetensors_note notes[NOTES] = {{"format", format_name}};
-    char sum[NUMBER_TEXT];
+    char sum[VALUE_TEXT];
     size_t note = 1;
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < SCALARS && !status; i++)
@@ -167,36 +166,36 @@ static ssm2d_status check_notes(const checkpoint *c, ssm2d_error *error)
     return compare_sum(c, "note_sum", sum, error);
 }
 
+static ssm2d_status read_identity(const checkpoint *c, train_identity *identity, ssm2d_error *error)
+{
+    const char *text;
+    char *end;
+    ssm2d_status status;
+    if ((status = get_note(c, "layout", &text, error))
+        || (status = get_note(c, "options", &identity->options, error))
+        || (status = get_note(c, "model", &identity->model, error))
+        || (status = get_note(c, "data", &identity->data, error)))
+        return status;
+    errno = 0;
+    identity->layout = strtoull(text, &end, 16);
+    return end == text || *end || errno ? bad_note(c, "layout", text, error) : SSM2D_OK;
+}
+
 ssm2d_status checkpoint_open(const ssm2d_context *context, const char *path, checkpoint **out,
                              train_identity *identity, ssm2d_error *error)
 {
-    ssm2d_status status;
-    const char *text;
-    char *end;
+    const char *format;
     *out = NULL;
     checkpoint *c = mem_alloc(context, sizeof *c + strlen(path) + 1);
     if (!c) return fail_memory(error, "reading %s", text_path(path));
     c->context = context;
     c->path = (char *)(c + 1);
     memcpy(c->path, path, strlen(path));
-    if ((status = safetensors_open(context, path, &c->file, error))) goto done;
-    if ((status = get_note(c, "format", &text, error))) goto done;
-    if (strcmp(text, format_name)) {
-        status = bad_note(c, "format", text, error);
-        goto done;
-    }
-    if ((status = check_notes(c, error))) goto done;
-    if ((status = get_note(c, "layout", &text, error))) goto done;
-    errno = 0;
-    identity->layout = strtoull(text, &end, 16);
-    if (end == text || *end || errno) {
-        status = bad_note(c, "layout", text, error);
-        goto done;
-    }
-    if ((status = get_note(c, "options", &identity->options, error))) goto done;
-    if ((status = get_note(c, "model", &identity->model, error))) goto done;
-    status = get_note(c, "data", &identity->data, error);
-done:
+    ssm2d_status status = safetensors_open(context, path, &c->file, error);
+    if (!status) status = get_note(c, "format", &format, error);
+    if (!status && strcmp(format, format_name)) status = bad_note(c, "format", format, error);
+    if (!status) status = check_notes(c, error);
+    if (!status) status = read_identity(c, identity, error);
     if (status)
         checkpoint_close(c);
     else
@@ -214,13 +213,13 @@ static ssm2d_status read_scalar(const checkpoint *c, const scalar *s, train_stat
     if (status) return status;
     errno = 0;
     if (s->is_double) {
-        double number = strtod(text, &end);
-        if (!isfinite(number) || number < 0) end = (char *)text;
-        *(double *)place = number;
+        double value = strtod(text, &end);
+        if (!isfinite(value) || value < 0) end = (char *)text;
+        *(double *)place = value;
     } else {
-        long number = strtol(text, &end, 10);
-        if (number < 0) end = (char *)text;
-        *(long *)place = number;
+        long value = strtol(text, &end, 10);
+        if (value < 0) end = (char *)text;
+        *(long *)place = value;
     }
     return end == text || *end || errno ? bad_note(c, s->key, text, error) : SSM2D_OK;
 }
@@ -228,7 +227,7 @@ static ssm2d_status read_scalar(const checkpoint *c, const scalar *s, train_stat
 ssm2d_status checkpoint_read(const checkpoint *c, train_state *state, ssm2d_error *error)
 {
     const named_arrays list = train_arrays_list(&state->arrays);
-    char sum[NUMBER_TEXT];
+    char sum[VALUE_TEXT];
     ssm2d_status status = SSM2D_OK;
     for (int i = 0; i < SCALARS && !status; i++) status = read_scalar(c, &scalars[i], state, error);
     for (const named_array *a = list.at; a->name && !status; a++) {

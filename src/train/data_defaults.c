@@ -8,7 +8,7 @@
 
 static const char held_out[] = "0.1", crop_area[] = "0.6";
 
-/* Sets an open setting, and notes that it was chosen. */
+/* Sets a setting that is open, and records that it was chosen. */
 static ssm2d_status choose(train_settings *s, const char *key, const char *value, int *chosen,
                            ssm2d_error *error)
 {
@@ -31,7 +31,7 @@ ssm2d_status data_defaults_open(train_settings *s, data_defaults *chosen, ssm2d_
     return status;
 }
 
-/* The largest power of two that leaves DEFAULTS_EPOCH_STEPS in an epoch, up to the usual batch. */
+/* The largest power of two that leaves DEFAULTS_EPOCH_STEPS steps per epoch, up to the default. */
 static size_t fitting_batch(size_t images, size_t usual)
 {
     size_t batch = 1;
@@ -67,7 +67,7 @@ int data_defaults_will_choose(const train_settings *s, const char *key)
 {
     int splits = 0;
     if (!train_settings_is_open(s, key)) return 0;
-    if (!strcmp(key, "eval_crop")) return 1; /* train_settings_fit */
+    if (!strcmp(key, "eval_crop")) return 1; /* by train_settings_fit */
     if (!strcmp(key, "val_fraction"))
         return !dataset_splits(s->options.data, &splits, NULL) && splits == DATASET_HAS(TRAIN);
     if (!strcmp(key, "batch") || !strcmp(key, "epochs"))

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* What is kept of every image has its own place, so that sums over images are added in one order,
- * however many processes there are. The block is [losses][values][totals]; a process leaves zeros
- * in the places of the others, and the sum of all blocks is the same for each. */
+/* The results of every image have a place of their own, so that the order of summation does not
+ * depend on the number of processes. The block is [losses][values][totals]; a process leaves zeros
+ * in the places of the others, so that the sum of all blocks holds all results. */
 enum { TOTAL_IMAGES, TOTAL_STOPPED, TOTALS };
 
 typedef struct work {
@@ -18,13 +18,13 @@ typedef struct work {
     const task *t;
     loss_kind loss;
     const evaluation_hooks *hooks;
-    int rank, size; /* of the processes */
+    int rank, size; /* this process, and the number of processes */
     task_shape shape;
-    size_t places, count; /* images at most; doubles in the block */
+    size_t places, count; /* the largest number of images; doubles in the block */
     double *losses;       /* the block: [places] */
     double *values;       /* [places][values] */
     double *totals;       /* [TOTALS] */
-    size_t *counts;       /* of the task; NULL: nobody asks */
+    size_t *counts;       /* of the task; NULL: not wanted */
     size_t count_size;
 } work;
 
@@ -40,7 +40,7 @@ static void evaluate_image(work *w, const loader_batch *batch, size_t i, size_t 
     memcpy(w->values + place * (size_t)w->t->values, values, (size_t)w->t->values * sizeof *values);
     if (w->counts) w->t->count(out, target, &w->shape, w->counts);
     if (!w->hooks->image) return;
-    const evaluated_image image = {.number = batch->samples[i].image,
+    const evaluated_image image = {.index = batch->samples[i].image,
                                    .pixels = batch->images + i * w->e->image,
                                    .out = out,
                                    .target = target,
@@ -123,7 +123,7 @@ static ssm2d_status measure(const work *w, evaluation *r, ssm2d_error *error)
     if (w->t->measure) w->t->measure(&detail, r->metrics);
     if (!isfinite(r->loss))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "evaluation: the model gives numbers that are not finite");
+                    "evaluation: the outputs of the model are not finite");
     return SSM2D_OK;
 }
 
@@ -143,7 +143,6 @@ static ssm2d_status reserve(work *w, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* Copies what a detail keeps of the block. */
 static ssm2d_status keep_detail(const work *w, const evaluation *r, task_detail *d,
                                 ssm2d_error *error)
 {
@@ -178,7 +177,7 @@ ssm2d_status evaluate(evaluator *e, loader *images, const task *t, loss_kind los
     if (!status) status = measure(&w, result, error);
     if (!status && !result->stopped && w.hooks->detail) {
         status = keep_detail(&w, result, w.hooks->detail, error);
-        if (!status) w.counts = NULL; /* the caller has them now */
+        if (!status) w.counts = NULL; /* the caller owns them now */
     }
     mem_free(e->context, w.losses);
     mem_free(e->context, w.counts);
@@ -206,4 +205,52 @@ ssm2d_status evaluation_confusion(const ssm2d_context *context, const task *t, c
     }
     *count = confusion_cells_merge(list, n);
     return SSM2D_OK;
+}
+
+/* ---- images that loaders skipped, over all processes ----------------------------------------- */
+
+typedef struct skipped {
+    size_t count;
+    ssm2d_error first;
+} skipped;
+
+/* Counts the images that at least one process could not read. */
+static ssm2d_status count_bad(const ssm2d_context *context, cluster *c, loader *l, size_t *count,
+                              ssm2d_error *error)
+{
+    enum { PART = 1 << 16 };
+    size_t images;
+    const uint8_t *is_bad = loader_bad_images(l, &images);
+    size_t *processes = mem_alloc(context, images * sizeof *processes);
+    double *scratch = mem_alloc(context, 2 * PART * sizeof *scratch);
+    ssm2d_status status = processes && scratch ? SSM2D_OK : fail_memory(error, "counting images");
+    status = cluster_agree(c, status, error);
+    for (size_t i = 0; i < images && !status; i++) processes[i] = is_bad[i];
+    if (!status) status = join_counts(c, processes, images, scratch, PART, error);
+    *count = 0;
+    for (size_t i = 0; i < images && !status; i++) *count += processes[i] > 0;
+    mem_free(context, processes);
+    mem_free(context, scratch);
+    return status;
+}
+
+ssm2d_status skipped_total(const ssm2d_context *context, cluster *c, loader *l, size_t *count,
+                           ssm2d_error *first, ssm2d_error *error)
+{
+    skipped own = {0};
+    own.count = *count = loader_skipped(l, &own.first);
+    *first = own.first;
+    if (c->size == 1) return SSM2D_OK;
+    skipped *all = mem_alloc(context, (size_t)c->size * sizeof *all);
+    ssm2d_status status = all ? SSM2D_OK : fail_memory(error, "counting images");
+    status = cluster_agree(c, status, error);
+    if (!status) status = cluster_gather(c, &own, sizeof own, all, error);
+    size_t sum = 0;
+    for (int i = c->size - 1; i >= 0 && !status; i--) {
+        sum += all[i].count;
+        if (all[i].count) *first = all[i].first;
+    }
+    if (!status && sum) status = count_bad(context, c, l, count, error);
+    mem_free(context, all);
+    return status;
 }

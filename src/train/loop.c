@@ -1,17 +1,15 @@
-/* The loop itself: steps, epochs, checkpoints, and what is written at the end of each. */
-#include "train/loop.h"
-
+/* The training loop: steps, epochs, checkpoints, and the files written at the end of each. */
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/status.h"
 #include "data/dataset.h"
 #include "io/file.h"
 #include "io/text.h"
-#include "train/check_images.h"
 #include "train/loss_note.h"
 #include "train/machines.h"
 #include "train/metrics.h"
 #include "train/mixer_log.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,13 +25,13 @@ typedef struct training {
     const char *folder;
     int lock; /* of the folder */
     char last[RUN_PATH], model[RUN_PATH], best[RUN_PATH], curves[RUN_PATH];
-    double train_seconds, epoch_seconds; /* spent in steps: in this call, in this epoch */
+    double train_seconds, epoch_seconds; /* spent in steps: of this call, of this epoch */
     double test_seconds;                 /* of the last evaluation */
     long images, epoch_images;           /* trained on: in this call, in this epoch */
     double speed;                        /* images per second, over the last steps */
-    double wait;                         /* part of the time that steps waited for images */
-    double epoch_waited;                 /* seconds of it in this epoch */
-    ssm2d_error no_machine;              /* why machines.json was left as it is; "": it was not */
+    double wait;                         /* fraction of the time that steps waited for images */
+    double epoch_waited;                 /* seconds that steps waited in this epoch */
+    ssm2d_error no_machine;              /* why machines.json was not updated; "": it was */
 } training;
 
 /* The first metric over the images of the current epoch so far. */
@@ -43,27 +41,27 @@ static double train_score(const trainer *t)
     return task_score(t->task, &shape, t->state.score_sum, (double)t->state.images);
 }
 
-/* Of several processes one writes. */
+/* Only the first process writes to the run's folder. */
 static int is_writer(const training *s) { return s->t->cluster->rank == 0; }
 
 static double per_second(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* Refuses to write into another folder than the run's. */
+/* Refuses to write if the folder was moved or replaced since it was locked. */
 static ssm2d_status check_folder(const training *s, ssm2d_error *error)
 {
     return run_still_there(s->folder, s->lock, error);
 }
 
-/* Writes a checkpoint. The metrics are synced first, so that what the checkpoint counts is on the
- * disk before it. */
+/* Writes a checkpoint. The metrics are synced first, so that the lines up to the checkpoint are on
+ * the disk before it. */
 static ssm2d_status write_checkpoint(training *s, ssm2d_error *error)
 {
     trainer *t = s->t;
     const train_state *state = &t->state;
     const named_arrays list = train_arrays_list(&state->arrays);
-    /* a checkpoint with such values could not be read again, and would replace a good one */
+    /* a checkpoint with such values could not be read, and would replace a good one */
     for (const named_array *a = list.at; a->name; a++)
         if (!isfinite(gradient_norm(t->context, state->count, a->values, t->partial)))
             return fail(error, SSM2D_ERROR_ARGUMENT,
@@ -76,8 +74,7 @@ static ssm2d_status write_checkpoint(training *s, ssm2d_error *error)
     return status;
 }
 
-/* Notes that the state is on the disk, and when it is to be saved next. The process that writes
- * decides for all. */
+/* Records that the state is on the disk, and when to save next. The writer decides for all. */
 static void note_saved(training *s)
 {
     const double minutes = s->t->settings.options.save_minutes;
@@ -86,7 +83,7 @@ static void note_saved(training *s)
     s->t->save_at = is_writer(s) && minutes > 0 ? clock_seconds() + 60 * minutes : INFINITY;
 }
 
-/* Writes a checkpoint; all processes know whether that succeeded. */
+/* Writes a checkpoint; all processes get the same status. */
 static ssm2d_status save(training *s, ssm2d_error *error)
 {
     const ssm2d_status status =
@@ -122,7 +119,7 @@ static ssm2d_status write_step(training *s, const step_result *r, ssm2d_error *e
     return metrics_add(s->metrics, &line, error);
 }
 
-/* Steps between lines: short epochs have enough of them for a curve as well. */
+/* Steps between lines of metrics: short epochs have at least ten, enough for a curve. */
 static long log_interval(const training *s)
 {
     const long given = s->t->settings.options.log_every, tenth = s->t->epoch_steps / 10;
@@ -162,7 +159,7 @@ static void report_step(const training *s, const step_result *r)
     s->control->step(s->control->user, &p);
 }
 
-/* Makes steps until the end of the epoch, or until a stop is requested. */
+/* Runs steps until the end of the epoch, or until a stop is requested. */
 static ssm2d_status run_steps(training *s, ssm2d_error *error)
 {
     train_state *state = &s->t->state;
@@ -220,7 +217,7 @@ static ssm2d_status evaluate_test(training *s, evaluation *e, ssm2d_error *error
     return SSM2D_OK;
 }
 
-/* Writes what an epoch leaves: metrics, curves and weights. */
+/* Writes the files of an epoch: metrics, curves and weights. */
 static ssm2d_status write_epoch(training *s, const metric *line, ssm2d_error *error)
 {
     trainer *t = s->t;
@@ -246,9 +243,9 @@ static ssm2d_status write_best(training *s, ssm2d_error *error)
     return status ? status : weights_save(t->weights, s->best, trainer_weights(t), error);
 }
 
-/* Processes that have the same weights keep them the same. That they do is looked at now and then:
- * memory or a processor that errs would go unnoticed. With reduce=unordered it is MPI that adds, so
- * that they are made the same. */
+/* All processes apply the same updates, so their weights stay the same; comparing them detects
+ * faulty memory or processors. With reduce=unordered, MPI may add in a different order in each
+ * process, so the weights of the first are sent to the others instead. */
 static ssm2d_status compare_weights(trainer *t, ssm2d_error *error)
 {
     if (t->cluster->size == 1) return SSM2D_OK;
@@ -258,8 +255,8 @@ static ssm2d_status compare_weights(trainer *t, ssm2d_error *error)
 }
 
 /* Ends an epoch after its evaluation: metrics, curves, weights, and then the checkpoint that counts
- * the epoch as done. The weights of the best epoch follow it, as they replace those of another: if
- * that is interrupted, they are in the checkpoint that the run is resumed from. */
+ * the epoch as done. The weights of the best epoch are written after it, because they replace those
+ * of another epoch: if that is interrupted, the run is resumed from a checkpoint that has them. */
 static ssm2d_status end_epoch(training *s, const evaluation *e, ssm2d_error *error)
 {
     trainer *t = s->t;
@@ -339,7 +336,7 @@ static void report_start(const training *s, const start_info *how)
     if (!s->control->start) return;
     const dataset_info *train = dataset_about(t->train_data),
                        *choose = dataset_about(t->choose_data);
-    /* what is held out is of the same folder, whose files are counted once */
+    /* held-out images are in the same folder, whose ignored files are counted once */
     const size_t ignored = train->ignored + (t->choice == CHOICE_HELD_OUT ? 0 : choose->ignored);
     int splits = 0;
     if (dataset_splits(t->settings.options.data, &splits, NULL)) splits = 0;
@@ -367,7 +364,7 @@ static void report_start(const training *s, const start_info *how)
     s->control->start(s->control->user, &start);
 }
 
-/* Images that could not be read, of both loaders. */
+/* Counts the images that could not be read, of both loaders. */
 static ssm2d_status count_skipped(trainer *t, train_result *result, ssm2d_error *error)
 {
     ssm2d_error other;
@@ -381,9 +378,9 @@ static ssm2d_status count_skipped(trainer *t, train_result *result, ssm2d_error 
     return status;
 }
 
-/* Adds this machine to machines.json, which only describes the run: what is damaged there does not
- * keep it from going on. */
-static ssm2d_status note_machine(training *s, const char *path, ssm2d_error *error)
+/* Adds this machine to machines.json. That file only describes the run, so the run continues if it
+ * is damaged. */
+static ssm2d_status record_machine(training *s, const char *path, ssm2d_error *error)
 {
     const trainer *t = s->t;
     ssm2d_error why;
@@ -395,7 +392,7 @@ static ssm2d_status note_machine(training *s, const char *path, ssm2d_error *err
     return SSM2D_OK;
 }
 
-/* Opens and writes the files of the run that are there from the beginning. */
+/* Opens and writes the files that a run has from the beginning. */
 static ssm2d_status open_files(training *s, const start_info *how, ssm2d_error *error)
 {
     const trainer *t = s->t;
@@ -419,11 +416,11 @@ static ssm2d_status open_files(training *s, const start_info *how, ssm2d_error *
         status = file_write_text(t->context, config, t->model_text, error);
     if (!status && (how->is_new || access(data, F_OK)))
         status = file_write_text(t->context, data, t->data_text, error);
-    if (!status) status = note_machine(s, machines, error);
+    if (!status) status = record_machine(s, machines, error);
     if ((how->is_new || how->changed) && !status) status = write_checkpoint(s, error);
     if (!how->is_new && (how->changed || how->restored) && !status)
         status = file_write_text(t->context, train, t->settings_text, error);
-    /* what end_epoch may not have come to */
+    /* end_epoch may have been interrupted before it wrote the best weights */
     const train_state *state = &t->state;
     if (!how->is_new && state->epochs && state->best_epoch == state->epochs
         && state->step == state->epochs * t->epoch_steps && !status)

@@ -13,15 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT = 256, MOST = 1000 };
+enum { TEXT = 256, MAX_MACHINES = 1000 };
 
 static const char *const texts[] = {"ssm2d", "processor", "instruction_set", "system", "compiler"};
-static const char *const numbers[] = {"processors", "threads", "processes"};
-enum { TEXTS = sizeof texts / sizeof *texts, NUMBERS = sizeof numbers / sizeof *numbers };
+static const char *const counts[] = {"processors", "threads", "processes"};
+enum { TEXTS = sizeof texts / sizeof *texts, COUNTS = sizeof counts / sizeof *counts };
 
 /* ---- this machine ---------------------------------------------------------------------------- */
 
-/* The first "model name" of /proc/cpuinfo, or the machine's kind. */
+/* The first "model name" of /proc/cpuinfo, or the architecture. */
 static void processor_name(const struct utsname *system, char text[TEXT])
 {
     char line[TEXT];
@@ -77,7 +77,7 @@ static int is_machine(const cJSON *object)
     int good = cJSON_IsObject(object) && is_count(object, "step") && is_count(object, "starts")
                && cJSON_IsString(field(object, "started"));
     for (int i = 0; i < TEXTS && good; i++) good = cJSON_IsString(field(object, texts[i]));
-    for (int i = 0; i < NUMBERS && good; i++) good = is_count(object, numbers[i]);
+    for (int i = 0; i < COUNTS && good; i++) good = is_count(object, counts[i]);
     return good;
 }
 
@@ -95,8 +95,7 @@ ssm2d_status machines_read(const ssm2d_context *context, const char *path, cJSON
     cJSON_Delete(*list);
     *list = NULL;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: is not the list of machines that a run writes: give it another name",
-                text_path(path));
+                "%s: is not the list of machines that a run writes: rename it", text_path(path));
 }
 
 static int same_machine(const cJSON *one, const cJSON *two)
@@ -104,12 +103,12 @@ static int same_machine(const cJSON *one, const cJSON *two)
     int same = 1;
     for (int i = 0; i < TEXTS && same; i++)
         same = cJSON_Compare(field(one, texts[i]), field(two, texts[i]), 1);
-    for (int i = 0; i < NUMBERS && same; i++)
-        same = cJSON_Compare(field(one, numbers[i]), field(two, numbers[i]), 1);
+    for (int i = 0; i < COUNTS && same; i++)
+        same = cJSON_Compare(field(one, counts[i]), field(two, counts[i]), 1);
     return same;
 }
 
-/* Takes over `here`. Returns 0 without memory. */
+/* Takes ownership of `here`. Returns 0 if out of memory. */
 static int add(cJSON *list, cJSON *here, long step)
 {
     char started[32];
@@ -123,8 +122,8 @@ static int add(cJSON *list, cJSON *here, long step)
         return 1;
     }
     strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    /* what a cluster's queue moves from machine to machine for months stays readable */
-    if (cJSON_GetArraySize(list) >= MOST) cJSON_DeleteItemFromArray(list, 1);
+    /* limits the file of a run that a queue moves between machines for months */
+    if (cJSON_GetArraySize(list) >= MAX_MACHINES) cJSON_DeleteItemFromArray(list, 1);
     if (cJSON_AddNumberToObject(here, "step", (double)step)
         && cJSON_AddNumberToObject(here, "starts", 1)
         && cJSON_AddStringToObject(here, "started", started))

@@ -1,4 +1,4 @@
-/* measure - how long a run would take, from a few of its steps. */
+/* measure - estimates how long a run takes, by timing a few of its steps. */
 #ifndef SSM2D_TRAIN_MEASURE_H
 #define SSM2D_TRAIN_MEASURE_H
 
@@ -12,9 +12,9 @@ typedef struct train_cost {
 
 enum { MEASURE_MAX_STEPS = 16 };
 
-/* Makes so many steps of a run, or fewer that take long, after one that is not timed, and one batch
- * of an evaluation; with steps 0 it makes none, and leaves the seconds as they are. Nothing is
- * written. */
+/* Times this number of steps, or fewer if they take long, after one that is not timed, and one batch
+ * of an evaluation. With steps = 0 it runs none and leaves the seconds unchanged. Writes no
+ * files. */
 ssm2d_status train_measure(ssm2d_context *context, const train_settings *settings, int steps,
                            train_cost *cost, ssm2d_error *error);
 /* Returns the seconds of the whole run. */

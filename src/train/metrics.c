@@ -43,7 +43,7 @@ static double number(const cJSON *line, const char *key)
     return cJSON_IsNumber(value) ? value->valuedouble : 0;
 }
 
-/* Whether the line has a whole number of steps, exact in a double. */
+/* Whether the line has a step count that is exact in a double. */
 static int get_step(const cJSON *line, long *step)
 {
     const double max = 9007199254740992.; /* 2^53 */
@@ -53,15 +53,15 @@ static int get_step(const cJSON *line, long *step)
     return 1;
 }
 
-/* Copies a list of numbers to out; what is no number, as null, becomes NaN. */
+/* Copies a JSON array of numbers to out; other items, such as null, become NaN. */
 static void copy_numbers(const cJSON *list, double *out)
 {
     const cJSON *item;
     cJSON_ArrayForEach(item, list) *out++ = cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
-/* Takes the numbers per block into memory of the line's own, which metrics_close frees. Lists of
- * unequal length, or none, count as no blocks. */
+/* Copies the values per block to memory owned by the line, which metrics_close frees. Missing lists
+ * and lists of different lengths mean no blocks. */
 static ssm2d_status parse_blocks(const metrics *m, const cJSON *root, metric *line,
                                  ssm2d_error *error)
 {
@@ -69,25 +69,25 @@ static ssm2d_status parse_blocks(const metrics *m, const cJSON *root, metric *li
                 *gains = cJSON_GetObjectItemCaseSensitive(root, "kernel_gains");
     const int blocks = cJSON_IsArray(norms) ? cJSON_GetArraySize(norms) : 0;
     if (!blocks || !cJSON_IsArray(gains) || cJSON_GetArraySize(gains) != blocks) return SSM2D_OK;
-    double *numbers = mem_alloc(m->context, 2 * (size_t)blocks * sizeof *numbers);
-    if (!numbers) return fail_memory(error, "%s: values of %d blocks", text_path(m->path), blocks);
-    copy_numbers(norms, numbers);
-    copy_numbers(gains, numbers + blocks);
+    double *values = mem_alloc(m->context, 2 * (size_t)blocks * sizeof *values);
+    if (!values) return fail_memory(error, "%s: values of %d blocks", text_path(m->path), blocks);
+    copy_numbers(norms, values);
+    copy_numbers(gains, values + blocks);
     line->blocks = blocks;
-    line->mixer_norms = numbers;
-    line->kernel_gains = numbers + blocks;
+    line->mixer_norms = values;
+    line->kernel_gains = values + blocks;
     return SSM2D_OK;
 }
 
-/* A key of an epoch's line: "test_loss", or with validation images "val_loss". */
+/* A key in the line of an epoch: "test_loss", or with validation images "val_loss". */
 static const char *split_key(int validation, const char *key, char text[64])
 {
     snprintf(text, 64, "%s_%s", validation ? "val" : "test", key);
     return text;
 }
 
-/* Parses one line. *known is 0 when it is not a line of metrics: a run that was killed may have
- * left half of one. Fails only when out of memory. */
+/* Parses one line. *known is 0 if it is not a line of metrics: a run that was killed may leave an
+ * incomplete one. Fails only when out of memory. */
 static ssm2d_status parse(const metrics *m, const char *text, size_t size, int with_blocks,
                           metric *line, int *known, ssm2d_error *error)
 {
@@ -130,7 +130,7 @@ static ssm2d_status restore(metrics *m, long step, long epochs, ssm2d_error *err
     ssm2d_error why;
     ssm2d_status status = file_read_regular(m->context, m->path, MAX_FILE, &text, &size, &why);
     if (status)
-        return fail(error, status, "%.300s; remove it to go on without the lines so far", why.line);
+        return fail(error, status, "%.300s; remove it to continue without its lines", why.line);
     status = atomic_open(m->context, m->path, &file, error);
     for (size_t at = 0, length; !status && at < size; at += length + 1) {
         metric line;
@@ -236,13 +236,13 @@ static ssm2d_status fail_write(const metrics *m, ssm2d_error *error)
                 strerror(errno));
 }
 
-static void write_list(FILE *to, const char *name, int count, const double *numbers)
+static void write_list(FILE *to, const char *name, int count, const double *values)
 {
     fprintf(to, ", \"%s\": [", name);
     for (int i = 0; i < count; i++) {
         if (i) fputs(", ", to);
-        if (isfinite(numbers[i])) /* JSON has nothing else */
-            fprintf(to, "%.4g", numbers[i]);
+        if (isfinite(values[i])) /* JSON has no other numbers */
+            fprintf(to, "%.4g", values[i]);
         else
             fputs("null", to);
     }
@@ -325,7 +325,7 @@ ssm2d_status metrics_draw(const metrics *m, const char *path, const char *title,
         }
     }
     const char *other = validation ? "validation" : "test";
-    /* a run with fewer lines of steps than epochs shows the means of its epochs instead */
+    /* with fewer lines of steps than epochs, draw the means of the epochs instead */
     const int by_step = steps > 1 && steps >= ends;
     const curve losses[] = {
         by_step ? (curve){"training", column[X_STEP], column[LOSS_STEP], steps, blue, 0, 0}

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Of a block with hundreds of different kernels the first ones say enough. */
+/* The first kernels of a block represent it; a block may have hundreds. */
 enum { MAX_KERNELS = 32 };
 
 static const mixer_config *mixer_of(const mixer_log *log) { return &log->weights->config.mixer; }

@@ -1,4 +1,4 @@
-/* mixer_log - what tells early that a mixer goes wrong: of the mixer in each block the norm of its
+/* mixer_log - early signs of a mixer that diverges: for each block, the norm of the mixer's
  * gradient, and the gain of its kernels, which bounds how much it can amplify its input. */
 #ifndef SSM2D_TRAIN_MIXER_LOG_H
 #define SSM2D_TRAIN_MIXER_LOG_H
@@ -10,7 +10,7 @@ typedef struct mixer_log {
     const weights *weights;
     int blocks;
     double *gradients; /* [blocks] */
-    double *gains;     /* [blocks]: the sum of a kernel's magnitudes, mean over channels */
+    double *gains;     /* [blocks]: the L1 norm of a kernel, mean over channels */
     double *kernels;   /* scratch */
 } mixer_log;
 
@@ -18,7 +18,6 @@ typedef struct mixer_log {
 ssm2d_status mixer_log_create(ssm2d_context *context, const weights *w, mixer_log *log,
                               ssm2d_error *error);
 void mixer_log_destroy(mixer_log *log);
-/* Fills in gradients and gains. */
 ssm2d_status mixer_log_measure(mixer_log *log, const float *params, const float *gradients,
                                ssm2d_error *error);
 

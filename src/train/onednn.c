@@ -11,8 +11,8 @@
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Threads are the pool's. Where oneDNN is built for OpenMP, a call must not start more: each thread
- * says so, for its own calls, and leaves what it had been told before. */
+/* The pool provides the threads. If oneDNN is built with OpenMP, a call must not start more, so
+ * each thread sets OpenMP's thread count to 1 for its calls and restores it afterwards. */
 static void (*set_threads)(int);
 static int (*get_threads)(void);
 
@@ -60,13 +60,13 @@ int onednn_sgemm(const sgemm_args *p)
     return done;
 }
 
-/* ---- compiling them -------------------------------------------------------------------------- */
+/* ---- compilation ----------------------------------------------------------------------------- */
 
-/* All kinds of products took 18 MB with oneDNN 2.6 and AVX-512, and 10 MB with AVX2. */
+/* The code for all kinds of products took 18 MB with oneDNN 2.6 and AVX-512, 10 MB with AVX2. */
 enum { CODE_BYTES = 32 << 20 };
 
-/* Whether as much memory is there now. Not by malloc: freeing a block of this size would let later
- * ones come from the heap. */
+/* Whether this much memory is available now. Not tested with malloc: freeing a block of this size
+ * raises glibc's threshold for mapping blocks, so that later ones would come from the heap. */
 static int has_memory(size_t bytes)
 {
     void *trial = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -75,8 +75,8 @@ static int has_memory(size_t bytes)
     return 1;
 }
 
-/* Computes products of zeros of every kind that oneDNN has code of its own for: matrices that it
- * copies and small ones that it does not, few columns, single rows and columns. */
+/* Computes products of zeros of every kind for which oneDNN compiles separate code: matrices that
+ * it copies and small ones that it does not, few columns, single rows and columns. */
 static int compile(const ssm2d_context *context)
 {
     static const size_t sides[][3] = {{8, 8, 8},   {64, 64, 64},  {1, 64, 64},    {64, 1, 64},
@@ -111,7 +111,7 @@ ssm2d_status onednn_start(const ssm2d_context *context, ssm2d_error *error)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static start_state state;
     pthread_mutex_lock(&lock);
-    /* oneDNN remembers that it could not compile, and crashes later: it is not asked again. */
+    /* after a failed compilation oneDNN crashes later, so there is no second attempt */
     if (state == START_NOT_YET && has_memory(CODE_BYTES)) {
         if (context->cpu == CPU_BASELINE) dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
         if (context->cpu == CPU_AVX2) dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);

@@ -1,4 +1,4 @@
-/* onednn_guard - calls oneDNN, which is C++, from C: what it throws ends here. */
+/* onednn_guard - calls oneDNN, which is C++, from C, and catches its exceptions. */
 #ifndef SSM2D_TRAIN_ONEDNN_GUARD_H
 #define SSM2D_TRAIN_ONEDNN_GUARD_H
 

@@ -65,27 +65,26 @@ void train_options_complete(train_options *o)
 
 ssm2d_status train_options_check(const train_options *options, ssm2d_error *error)
 {
-    /* lr before it is scaled: a small batch may bring it below the final one, as in timm */
+    /* lr is compared before scaling: a small batch may scale it below lr_final, as in timm */
     if (options->lr_start > options->lr && (options->warmup > 0 || options->warmup_epochs > 0))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "lr_start=%g is above lr=%g: the warm-up rises from the one to the other",
+                    "lr_start=%g is above lr=%g: the warm-up must rise from lr_start to lr",
                     options->lr_start, options->lr);
     if (options->lr_final > options->lr && options->schedule != SCHEDULE_CONSTANT)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "lr_final=%g is above lr=%g: the %s falls from lr to lr_final",
-                    options->lr_final, options->lr,
-                    options->schedule == SCHEDULE_COSINE ? "cosine" : "line");
+                    "lr_final=%g is above lr=%g: the %s schedule must fall from lr to lr_final",
+                    options->lr_final, options->lr, train_schedule_names[options->schedule]);
     if (options->slices && options->reduce == TRAIN_REDUCE_UNORDERED)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "slices=%d: with reduce=unordered every process has one: leave slices out",
+                    "slices=%d: with reduce=unordered every process has one slice: leave it out",
                     options->slices);
     if (options->slices && options->batch % options->slices)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "slices=%d: do not divide batch=%d: use a batch that is a multiple of them",
-                    options->slices, options->batch);
+                    "slices=%d: batch=%d is not a multiple of it: use one that is", options->slices,
+                    options->batch);
     if (options->warmup_epochs > options->epochs)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "warmup_epochs=%g: the run has only %d epochs: use a smaller one",
+                    "warmup_epochs=%g: the run has only %d epochs: use fewer",
                     options->warmup_epochs, options->epochs);
     return SSM2D_OK;
 }

@@ -1,4 +1,4 @@
-/* options - the settings of a training run; the list of them is options.def. */
+/* options - the settings of a training run, which options.def lists. */
 #ifndef SSM2D_TRAIN_OPTIONS_H
 #define SSM2D_TRAIN_OPTIONS_H
 
@@ -40,7 +40,6 @@ enum { TRAIN_REDUCE_ORDERED, TRAIN_REDUCE_UNORDERED };
 
 extern const ssm2d_field train_fields[]; /* in the order of options.def; the last has no name */
 
-/* The parts of the data that the options ask for. */
 split_options train_options_split(const train_options *options);
 
 void train_options_default(train_options *options);
@@ -51,14 +50,13 @@ typedef struct train_rates {
     double peak, start, final;
 } train_rates;
 
-/* Returns the learning rates, scaled by the batch where that is asked for. */
+/* Returns the learning rates, scaled by the batch if lr_batch is set. */
 train_rates train_learning_rates(const train_options *options);
-/* Returns all epochs, those of cooling down included. */
+/* Returns the number of epochs, including the cooldown. */
 long train_epochs(const train_options *options);
 /* Returns the label smoothing of a task; 0 when it has none. */
 double train_smoothing(const train_options *options, const task *t);
-/* Gives options that a run's file does not have the meaning that they had when it was written: a
- * batch was one slice. */
+/* Completes options of a run whose file does not have `slices`: its batches were one slice. */
 void train_options_complete(train_options *options);
 /* Refuses options that contradict each other. */
 ssm2d_status train_options_check(const train_options *options, ssm2d_error *error);

@@ -1,5 +1,4 @@
-/* run_control - how the caller of a run follows and ends it: one struct, which every part of the
- * run asks. */
+/* run_control - callbacks through which the caller of a run follows its progress and stops it. */
 #ifndef SSM2D_TRAIN_RUN_CONTROL_H
 #define SSM2D_TRAIN_RUN_CONTROL_H
 
@@ -12,9 +11,9 @@ struct train_epoch;
 /* Each function may be NULL. */
 typedef struct run_control {
     void *user; /* passed to all of them */
-    /* Whether to stop: asked after each step, before each batch of an evaluation, and by several
-     * processes between operators as well, as their launcher does not wait for long. The run then
-     * ends with a checkpoint. */
+    /* Whether to stop: called after each step, before each batch of an evaluation, and, when there
+     * are several processes, between operators too, because their launcher soon kills them. The run
+     * then ends with a checkpoint. */
     int (*stop)(void *user);
     void (*start)(void *user, const struct train_start *start);
     void (*step)(void *user, const struct train_progress *progress);
@@ -22,10 +21,9 @@ typedef struct run_control {
     void (*epoch)(void *user, const struct train_epoch *epoch);
     /* while the image files of a new run are checked, before `start` */
     void (*checking)(void *user, size_t done, size_t files);
-    const char *checked; /* file in which the list of good image files is kept; NULL: nowhere */
+    const char *checked; /* file that lists the image files found good, or NULL */
     /* The processes that train together, each of which calls the same function with the same
-     * settings. The first has the run's folder, in which the others neither read nor write. NULL:
-     * this process trains by itself. */
+     * settings. Only the first uses the run's folder. NULL: there is one process. */
     cluster *cluster;
 } run_control;
 

@@ -21,8 +21,7 @@ enum { LOCK_TRIES = 15 };
 ssm2d_status run_names_data(const char *folder, const char *data, ssm2d_error *error)
 {
     if (strcmp(data, "none")) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: does not say which data it is for: name them (eval --data)",
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: does not name its data: name them (eval --data)",
                 text_path(folder));
 }
 
@@ -40,15 +39,15 @@ int run_find_data(const char *folder, const char *data, char out[SSM2D_TEXT])
     return 0;
 }
 
-/* On a file system without locks this succeeds always: the lock guards against a mistake, and
- * nothing depends on it. */
+/* On a file system without locks this always succeeds: the lock guards against user errors, and
+ * correctness does not depend on it. */
 ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)
 {
     *lock = folder_fd(AT_FDCWD, folder, 1);
     if (*lock < 0)
         return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be opened: %s", text_path(folder),
                     strerror(errno));
-    /* who looks at a run, as ssm2d report does, has the lock for a moment */
+    /* programs that read a run, such as ssm2d report, hold the lock briefly */
     int taken = 1;
     for (int tries = 0; taken && tries < LOCK_TRIES; tries++) {
         if (tries) nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
@@ -64,7 +63,7 @@ ssm2d_status run_lock(const char *folder, int *lock, ssm2d_error *error)
     run_unlock(*lock);
     *lock = -1;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "%s: another process is training in this folder: let it end, or stop it",
+                "%s: another process is training in this folder: wait for it, or stop it",
                 text_path(folder));
 }
 
@@ -80,11 +79,11 @@ ssm2d_status run_still_there(const char *folder, int lock, ssm2d_error *error)
         && locked.st_ino == named.st_ino)
         return SSM2D_OK;
     return fail(error, SSM2D_ERROR_SYSTEM,
-                "%s: is not the folder that this run trains in any more: that was moved or removed",
+                "%s: is no longer the folder of this run, which was moved or removed",
                 text_path(folder));
 }
 
-/* Whether something is there under the name of a run's file, be it a link that leads nowhere. */
+/* Whether there is a file with this name of a run's file; a dangling link counts. */
 static int has_file(const char *folder, run_file which, struct stat *info)
 {
     char path[RUN_PATH];
@@ -101,8 +100,8 @@ ssm2d_status run_check_new(const char *folder, ssm2d_error *error)
     for (int i = 0; i < RUN_FILES; i++)
         if (has_file(folder, (run_file)i, &info))
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: has a file %s, but no train.json, so that it is not a run's: give "
-                        "another folder",
+                        "%s: has a file %s but no train.json, so it is not the folder of a run: "
+                        "give another folder",
                         text_path(folder), run_file_names[i]);
     return SSM2D_OK;
 }
@@ -116,8 +115,8 @@ int run_not_begun(const char *folder)
            && (!has_file(folder, RUN_METRICS, &info) || !info.st_size);
 }
 
-/* Other programs have files named train.json, too. A run's has settings of which none is unknown;
- * and where somebody spoiled it, there is still the checkpoint. */
+/* Other programs may write a train.json too. That of a run has only known settings; if it was
+ * damaged, the checkpoint still identifies the run. */
 static int is_run(const ssm2d_context *context, const char *folder)
 {
     char path[RUN_PATH];
@@ -147,7 +146,8 @@ ssm2d_status run_remove(const ssm2d_context *context, const char *folder, ssm2d_
     if (!has_file(folder, RUN_TRAIN, &info)) return run_check_new(folder, error);
     if (!is_run(context, folder))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: its train.json is not a run's: give another folder", text_path(folder));
+                    "%s: its train.json is not that of a run: give another folder",
+                    text_path(folder));
     for (int i = RUN_FILES - 1; i >= 0 && !status; i--) { /* train.json is the last */
         status = run_path(folder, (run_file)i, path, error);
         if (!status && unlink(path) && errno != ENOENT)
@@ -192,8 +192,8 @@ char *run_settings_text(const train_settings *s)
     return text;
 }
 
-/* Whether a name is "0", "1" .., as outputs without names are called. */
-static int is_number(const char *name)
+/* Whether a name is "0", "1" .., the names of outputs without names. */
+static int is_digits(const char *name)
 {
     return *name && strspn(name, "0123456789") == strlen(name);
 }
@@ -204,21 +204,21 @@ ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, s
     char one[48], two[48];
     if (!t->accepts(other))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "the data have %s and the model was trained on %s: give data of the same kind",
+                    "the data have %s, but the model was trained on %s: give data of that kind",
                     task_chosen(0, other)->labels, t->labels);
     const task_outputs o = t->outputs(other);
     if (data->outputs != o.count)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "the data have %d %s and the model %d: give data of the same %s", o.count,
-                    t->many, data->outputs, t->many);
+                    "the data have %d %s, but the model has %d: give data with the same %s",
+                    o.count, t->many, data->outputs, t->many);
     for (int i = 0; o.names && data->names && i < o.count; i++) {
         const char *a = data->names[i], *b = o.names[i];
-        /* runs of earlier versions, and folders of images, have identifiers for names */
+        /* runs of earlier versions and image folders have identifiers instead of names */
         const char *a_id = data->ids ? data->ids[i] : a;
         const char *b_id = o.ids ? o.ids[i] : b;
-        if (strcmp(a, b) && strcmp(a_id, b_id) && !is_number(a) && !is_number(b))
+        if (strcmp(a, b) && strcmp(a_id, b_id) && !is_digits(a) && !is_digits(b))
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s %d of the data is %s, that of the model %s: give data of the same %s",
+                        "%s %d of the data is %s, but of the model %s: give data with the same %s",
                         t->one, i, text_show(b, strlen(b), one, sizeof one),
                         text_show(a, strlen(a), two, sizeof two), t->many);
     }
@@ -227,7 +227,7 @@ ssm2d_status run_data_matches(const run_data *data, const dataset_info *other, s
 
 /* ---- a trained model ------------------------------------------------------------------------- */
 
-/* Refuses settings of another model than that of config.json. */
+/* Refuses a train.json whose model differs from config.json. */
 static ssm2d_status check_same_model(const char *folder, const run_model *m, ssm2d_error *error)
 {
     cJSON *one = model_config_to_json(&m->settings.model);

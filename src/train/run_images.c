@@ -22,27 +22,33 @@ ssm2d_status run_images_data(ssm2d_context *context, const char *folder, const r
     return status;
 }
 
+loader_options run_loader_options(const run_model *m, const dataset *data)
+{
+    const train_settings *s = &m->settings;
+    const task_shape shape = task_shape_of(&s->model);
+    loader_options o = loader_options_default(data);
+    o.rows = (size_t)s->model.image[0];
+    o.cols = (size_t)s->model.image[1];
+    o.channels = s->model.channels;
+    o.targets = task_targets(m->data.task, &shape, 0);
+    o.norm = m->data.norm;
+    o.augment = s->augment;
+    o.workers = s->options.workers;
+    o.skip_bad = s->options.bad_images != TRAIN_BAD_STOP;
+    return o;
+}
+
 ssm2d_status run_images_open(ssm2d_context *context, const char *folder, const run_model *m,
                              const char *where, run_images *images, ssm2d_error *error)
 {
-    const train_options *o = &m->settings.options;
     *images = (run_images){0};
     ssm2d_status status =
         run_images_data(context, folder, m, where, &images->data, &images->split, error);
     if (!status) status = run_data_matches(&m->data, dataset_about(images->data), error);
     if (status) return status;
-    loader_options lo = loader_options_default(images->data);
-    images->batch = lo.batch;
-    lo.rows = (size_t)m->settings.model.image[0];
-    lo.cols = (size_t)m->settings.model.image[1];
-    lo.channels = m->settings.model.channels;
-    const task_shape shape = task_shape_of(&m->settings.model);
-    lo.targets = task_targets(m->data.task, &shape, 0);
-    lo.norm = m->data.norm;
-    lo.augment = m->settings.augment;
-    lo.workers = o->workers;
-    lo.skip_bad = o->bad_images != TRAIN_BAD_STOP;
-    return loader_create(context, images->data, &lo, &images->loader, error);
+    const loader_options o = run_loader_options(m, images->data);
+    images->batch = o.batch;
+    return loader_create(context, images->data, &o, &images->loader, error);
 }
 
 void run_images_close(run_images *images)

@@ -1,5 +1,5 @@
-/* run_images - the images that a run's model is evaluated on, as it was in training: of the run's
- * own data, in the model's size, with its normalisation. */
+/* run_images - the images that a run's model is evaluated on, prepared as in training: with the
+ * size and normalisation of the model. */
 #ifndef SSM2D_TRAIN_RUN_IMAGES_H
 #define SSM2D_TRAIN_RUN_IMAGES_H
 
@@ -13,13 +13,15 @@ typedef struct run_images {
     size_t batch; /* of the loader */
 } run_images;
 
-/* Opens the data alone, as below; the caller closes *data. */
+/* Options for a loader of evaluation images. */
+loader_options run_loader_options(const run_model *m, const dataset *data);
+/* Opens only the data of run_images_open; the caller closes *data. */
 ssm2d_status run_images_data(ssm2d_context *context, const char *folder, const run_model *m,
                              const char *where, dataset **data, dataset_split *split,
                              ssm2d_error *error);
-/* Opens the test images of `where`; of data that have none, those that the best epoch was chosen
- * by. where: NULL stands for the data of the run in `folder`. The caller closes *images, after a
- * failure as well. */
+/* Opens the test images of `where`, or if there are none, the images that chose the best epoch.
+ * where: NULL means the data of the run in `folder`. The caller closes *images, also after a
+ * failure. */
 ssm2d_status run_images_open(ssm2d_context *context, const char *folder, const run_model *m,
                              const char *where, run_images *images, ssm2d_error *error);
 void run_images_close(run_images *images);

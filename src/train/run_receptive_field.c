@@ -24,7 +24,7 @@ typedef struct job {
     receptive_field *r;
     float *image;
     double *radii;             /* [SHARES][max_images]: of each image */
-    size_t images, max_images; /* that were taken, and that may be */
+    size_t images, max_images; /* used so far, and at most */
 } job;
 
 /* ---- quartiles ------------------------------------------------------------------------------- */
@@ -95,11 +95,11 @@ static ssm2d_status add_file(job *j, ssm2d_error *error)
     return status ? status : add_image(j, path, error);
 }
 
-/* Images from all over the data set, since many are sorted by class. */
+/* Takes images spread over the whole data set, because many data sets are sorted by class. */
 static ssm2d_status add_dataset(job *j, ssm2d_error *error)
 {
     const run_receptive_field_request *q = j->request;
-    const char *where = strcmp(q->images, "test") ? q->images : NULL; /* NULL: the run's own */
+    const char *where = strcmp(q->images, "test") ? q->images : NULL; /* NULL: data of the run */
     const int skips = q->m->settings.options.bad_images != TRAIN_BAD_STOP;
     dataset *data;
     dataset_split split;

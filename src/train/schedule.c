@@ -9,7 +9,7 @@ double schedule_at(const schedule *s, long step)
     if (s->kind == SCHEDULE_CONSTANT) return s->lr;
     if (step >= s->steps) return s->final;
     const long first = s->from_start ? 0 : s->warmup;
-    const double way = (double)(step - first) / (double)(s->steps - first);
-    if (s->kind == SCHEDULE_LINEAR) return s->final + (s->lr - s->final) * (1 - way);
-    return s->final + 0.5 * (s->lr - s->final) * (1 + cos(3.141592653589793 * way));
+    const double progress = (double)(step - first) / (double)(s->steps - first);
+    if (s->kind == SCHEDULE_LINEAR) return s->final + (s->lr - s->final) * (1 - progress);
+    return s->final + 0.5 * (s->lr - s->final) * (1 + cos(3.141592653589793 * progress));
 }

@@ -12,7 +12,7 @@ enum { MAX_KEYS = 256, SHOWN = 48 };
 
 static const char default_model[] = "vit-mini";
 
-/* What the data may choose, by its bit in `open`. */
+/* Settings that the data may choose: their bits in `open`. */
 enum {
     OPEN_EVAL_CROP,
     OPEN_VAL_FRACTION,
@@ -31,8 +31,8 @@ static const char *const open_keys[OPEN_COUNT] = {[OPEN_EVAL_CROP] = "eval_crop"
                                                   [OPEN_FLIP] = "flip",
                                                   [OPEN_RESIZED_CROP] = "resized_crop"};
 
-/* Resets image, channels and outputs, which are to be taken from the data; those that come with a
- * model's name are for lists of models (but for channels that are the model's own). */
+/* Resets image, channels and outputs, so that they are taken from the data. A named model's own
+ * values serve only lists of models, except channels that it keeps. */
 static void leave_open(model_config *m, int image, int channels, int outputs)
 {
     if (image) m->image[0] = m->image[1] = 0;
@@ -40,7 +40,7 @@ static void leave_open(model_config *m, int image, int channels, int outputs)
     if (outputs) m->outputs = 0;
 }
 
-/* Sets the model by its name, with the mixer that is the default of a run. */
+/* Sets the model by its name, with its default mixer. */
 static ssm2d_status begin_model(train_settings *s, field_source from, const char *name,
                                 ssm2d_error *error)
 {
@@ -82,7 +82,7 @@ int train_settings_is_open(const train_settings *s, const char *key)
     return 0;
 }
 
-/* The key was given. Images that are shifted (crop_padding) are not cropped otherwise as well. */
+/* Marks a key as given. Images that are shifted (crop_padding) are not cropped in addition. */
 static void close_key(train_settings *s, const char *key)
 {
     for (int i = 0; i < OPEN_COUNT; i++)
@@ -90,7 +90,7 @@ static void close_key(train_settings *s, const char *key)
     if (!strcmp(key, "crop_padding")) s->open &= ~(1u << OPEN_RESIZED_CROP);
 }
 
-/* As timm evaluates: models of large images on 7/8 of the shorter side, small ones on all of it. */
+/* As in timm: models for large images are evaluated on 7/8 of the shorter side, others on all. */
 static ssm2d_status choose_crop(train_settings *s, ssm2d_error *error)
 {
     enum { LARGE = 128 };
@@ -101,7 +101,7 @@ static ssm2d_status choose_crop(train_settings *s, ssm2d_error *error)
                                error);
 }
 
-/* All settings but the model's, as they stand in train_settings. */
+/* The fields of train_settings other than those of the model. */
 typedef struct setting_groups {
     field_group list[1 + MAX_AUGMENTATIONS + 1];
 } setting_groups;
@@ -113,7 +113,7 @@ static setting_groups groups(void)
     return g;
 }
 
-/* Their names, into a list of MAX_KEYS; returns how many. */
+/* Writes their names to a list of MAX_KEYS; returns the count. */
 static size_t setting_names(const char **names)
 {
     const setting_groups g = groups();
@@ -129,7 +129,7 @@ static int has(const cJSON *object, const char *key)
     return cJSON_GetObjectItemCaseSensitive(object, key) != NULL;
 }
 
-/* The model's part of an object, which may hold other settings. */
+/* Reads the model's keys of an object, which may have other settings. */
 static ssm2d_status set_model(train_settings *s, const char *file, const cJSON *object,
                               ssm2d_error *error)
 {
@@ -173,7 +173,7 @@ ssm2d_status train_settings_read(const ssm2d_context *context, const char *path,
     return status;
 }
 
-/* All keys there are, for suggestions. */
+/* Fails with the closest existing key as a suggestion. */
 static ssm2d_status refuse_key(const train_settings *s, const char *where, const char *key,
                                ssm2d_error *error)
 {
@@ -258,14 +258,14 @@ ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm
     if (!task_allows_loss(t, (loss_kind)s->options.loss)) s->options.loss = (int)t->losses[0];
     if (t->head && !m->model->family->tokens)
         return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "task=%s: models of the family %s do not give the tokens that it needs",
-                    t->name, m->model->family->name);
+                    "task=%s: needs tokens, which models of the family %s do not output", t->name,
+                    m->model->family->name);
     m->head = t->head;
     ssm2d_status status = train_options_check(&s->options, error);
     if (!status) status = augment_options_check(&s->augment, error);
     if (status) return status;
     if (!m->image[0]) {
-        /* the data's size, unless it varies or the model cannot take it; then images are resized */
+        /* the size of the data, unless it varies or does not fit the model: images are resized */
         const int rows = (int)data->rows, cols = (int)data->cols;
         const int fits = rows && cols && m->model->family->fits(m, rows, cols);
         m->image[0] = fits ? rows : m->model->image;
@@ -275,7 +275,7 @@ ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm
     if (!m->outputs) m->outputs = outputs;
     if (m->outputs != outputs)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "the model has %d %s and the data have %d: leave \"" OUTPUTS_KEY "\" out",
+                    "the model has %d %s, but the data have %d: leave \"" OUTPUTS_KEY "\" out",
                     m->outputs, t->many, outputs);
     if (m->channels != 1 && m->channels != 3)
         return fail(error, SSM2D_ERROR_ARGUMENT, "\"channels\" is %d: images have 1 or 3",

@@ -14,50 +14,50 @@
 typedef struct train_settings {
     train_options options;
     augment_options augment;
-    /* image, channels and outputs are zero until they are given, or taken from the data */
+    /* image, channels and outputs are zero until they are given or taken from the data */
     model_config model;
-    unsigned open; /* settings that nobody gave and that the data choose: train_settings_is_open */
+    unsigned open; /* settings not given, which the data choose: train_settings_is_open */
 } train_settings;
 
-/* What settings mean that a file of a run does not have. */
+/* The defaults of settings that are missing in the file of a run. */
 ssm2d_status train_settings_default(train_settings *s, ssm2d_error *error);
-/* The settings of a new run, which differ in one: evaluation keeps the aspect ratio of images
- * (eval_crop), where runs of earlier versions squash them. */
+/* The settings of a new run. They differ in eval_crop: evaluation keeps the aspect ratio of images,
+ * which runs of earlier versions did not. */
 ssm2d_status train_settings_begin(train_settings *s, ssm2d_error *error);
-/* Leaves open as well what data_defaults.h chooses to fit the data: val_fraction, bad_images,
- * batch, epochs, flip and resized_crop. Setting one of them afterwards closes it. */
+/* Opens in addition the settings that data_defaults.h chooses: val_fraction, bad_images, batch,
+ * epochs, flip and resized_crop. Setting one of them later closes it. */
 void train_settings_leave_open(train_settings *s);
-/* Closes those of them that a recipe decides on: batch, epochs and augmentation. */
+/* Closes those that a recipe decides: batch, epochs and augmentation. */
 void train_settings_close_training(train_settings *s);
-/* Closes all of them, so that eval_crop alone is open, as after train_settings_begin. */
+/* Closes all except eval_crop, as after train_settings_begin. */
 void train_settings_close_data(train_settings *s);
-/* Whether a setting is to be chosen by the data. */
+/* Whether the data are to choose a setting. */
 int train_settings_is_open(const train_settings *s, const char *key);
-/* Sets one key from text; `where` is for messages: "--set". The key `model` resets all keys of the
- * model to that model's own values. */
+/* Sets one key from text; `where` names the source in messages: "--set". The key `model` resets all
+ * keys of the model to that model's values. */
 ssm2d_status train_settings_set(train_settings *s, const char *where, const char *key,
                                 const char *text, ssm2d_error *error);
 /* Whether there is such a key; for keys of a model, in the model that is set. */
 int train_settings_have(const train_settings *s, const char *key);
-/* Whether it is a key of every run, rather than of a model. */
+/* Whether a key is one of every run, not of a model. */
 int train_settings_is_common(const char *key);
-/* Keys given in the object replace those in *s; on failure *s is left as it is. */
+/* Sets the keys of a JSON object; on failure *s is unchanged. */
 ssm2d_status train_settings_from_json(train_settings *s, const char *file, const cJSON *object,
                                       ssm2d_error *error);
 /* Reads settings from a JSON file. */
 ssm2d_status train_settings_read(const ssm2d_context *context, const char *path, train_settings *s,
                                  ssm2d_error *error);
-/* Returns an object that the caller frees with cJSON_Delete; NULL without memory. */
+/* Returns an object that the caller frees with cJSON_Delete; NULL if out of memory. */
 cJSON *train_settings_to_json(const train_settings *s);
 /* Whether all settings are equal, in *same. Fails only when out of memory. */
 ssm2d_status train_settings_same(const train_settings *a, const train_settings *b, int *same,
                                  ssm2d_error *error);
-/* Completes the task and the settings of the model from the data, and checks all settings. A loss
- * that the task does not allow becomes the task's default. */
+/* Completes the task and the model's settings from the data, and checks all settings. A loss that
+ * the task does not allow is replaced by the task's default. */
 ssm2d_status train_settings_fit(train_settings *s, const dataset_info *data, ssm2d_error *error);
 
-/* Whether a setting can change the result of a run: how often is saved, on how many threads images
- * are made, and the like, cannot. */
+/* Whether a setting can change the result of a run. Those for checkpoints, logging, threads and
+ * memory cannot. */
 int train_setting_affects_result(const char *key);
 
 #endif

@@ -26,7 +26,7 @@ static void set_slice(const trainer *t, const loader_batch *batch, int slice)
     t->targets->data = (float *)batch->targets + first * t->targets->shape[1];
 }
 
-/* The sum over the slice of what the task's first metric is a mean of. */
+/* The sum over the slice for the task's first metric (task_score). */
 static double score(const trainer *t)
 {
     const size_t count = t->targets->shape[0], elements = t->targets->shape[1],
@@ -52,9 +52,9 @@ static void run_slices(trainer *t, const loader_batch *batch)
     }
 }
 
-/* ---- what processes tell each other ---------------------------------------------------------- */
+/* ---- reports of all processes ---------------------------------------------------------------- */
 
-/* Joins what all report. Losses and scores are added in the order of the slices' tree. */
+/* Combines the reports. Losses and scores are added in the order of the tree of slices. */
 static ssm2d_status join_reports(trainer *t, const step_report *own, step_result *result,
                                  int *failed, ssm2d_error *error)
 {
@@ -98,8 +98,8 @@ static const char *find_bad(trainer *t, const loader_batch *batch)
     return name;
 }
 
-/* Returns the error for a loss or gradient that is not finite. Runs the step once more to find the
- * first tensor that is not; a process that finds none lets another report it. */
+/* Returns the error for a loss or gradient that is not finite. Repeats the step to find the first
+ * tensor that is not finite; a process that finds none lets another report it. */
 static ssm2d_status not_finite(trainer *t, const loader_batch *batch, const char *what,
                                ssm2d_error *error)
 {
@@ -135,14 +135,14 @@ static void update(trainer *t, step_result *result)
     optimizer_update(t->context, s->arrays.optimizer, &how);
     s->step++;
     if (s->arrays.average) {
-        /* a short average at first, so that the initial weights are soon forgotten */
+        /* a shorter average at first, so that the initial weights lose their influence early */
         double early = (1 + (double)s->step) / (10 + (double)s->step);
         average_update(t->context, fmin(early, o->ema), s->count, s->arrays.weights,
                        s->arrays.average);
     }
 }
 
-/* Adds to the message about an image that could not be read what can be done. */
+/* Adds the remedy to the message about an image that could not be read. */
 static void advise(const trainer *t, ssm2d_status status, ssm2d_error *error)
 {
     if (!error || t->settings.options.bad_images != TRAIN_BAD_STOP) return;
@@ -151,7 +151,7 @@ static void advise(const trainer *t, ssm2d_status status, ssm2d_error *error)
          why.line);
 }
 
-/* Whether all products of the step were computed. */
+/* Fails if a matrix product of the step could not be computed. */
 static ssm2d_status check_memory(const trainer *t, ssm2d_error *error)
 {
     if (!t->graph->out_of_memory) return SSM2D_OK;
@@ -160,8 +160,8 @@ static ssm2d_status check_memory(const trainer *t, ssm2d_error *error)
                        t->state.step + 1, text_path(t->saved_path), t->saved_step);
 }
 
-/* A process that cannot have its images takes part in the step all the same, so that no other waits
- * for it, and fails after it, with all of them. */
+/* A process that cannot read its images still takes part in the step, so that no other waits for
+ * it; afterwards all processes fail. */
 ssm2d_status trainer_step(trainer *t, step_result *result, ssm2d_error *error)
 {
     const int several = t->cluster->size > 1;

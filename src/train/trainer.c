@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What the seed is used for; each use has a seed of its own. */
+/* Uses of the run's seed; each has a seed derived from it. */
 enum { SEED_WEIGHTS, SEED_DATA, SEED_GRAPH };
 
 static uint64_t seed_for(long seed, int use)
@@ -25,8 +25,7 @@ static uint64_t seed_for(long seed, int use)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Looks at some of the image files, so that a long run does not stop late over what could have been
- * seen at its start. */
+/* Checks some of the image files, so that unreadable data are found before a long run starts. */
 static ssm2d_status check_files(const dataset *d, const train_options *o, ssm2d_error *error)
 {
     enum { LOOKS = 256 };
@@ -34,8 +33,8 @@ static ssm2d_status check_files(const dataset *d, const train_options *o, ssm2d_
     ssm2d_error why;
     file_check_some(d, LOOKS, (size_t)o->max_pixels, &looked, &bad, &why);
     if (!bad || (o->bad_images != TRAIN_BAD_STOP && bad < looked)) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s (of %zu images looked at %zu cannot be read%s)",
-                why.line, looked, bad,
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s (%zu of the %zu images checked cannot be read%s)",
+                why.line, bad, looked,
                 o->bad_images == TRAIN_BAD_STOP ? "; bad_images=skip leaves them out" : "");
 }
 
@@ -61,7 +60,7 @@ static ssm2d_status open_data(trainer *t, ssm2d_error *error)
     return status;
 }
 
-/* What images are normalised by: the data's own numbers, unless the settings have some. */
+/* Mean and standard deviation of the pixels: those of the settings if given, else of the data. */
 static normalisation norm_of(const trainer *t)
 {
     const train_options *o = &t->settings.options;
@@ -138,7 +137,7 @@ int train_decays(const param_array *a, train_decay of)
     return is != PARAM_INNER;
 }
 
-/* Neighbours that are treated alike are one span; state is in none. */
+/* Adjacent arrays with the same learning rate and decay form one span; state is in none. */
 static void make_spans(trainer *t)
 {
     for (int i = 0; i < t->weights->count; i++) {
@@ -210,8 +209,8 @@ static ssm2d_status make_texts(trainer *t, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* Chooses the slices when the settings leave them open, so that the run remembers them, and refuses
- * those that the processes cannot share. */
+/* Chooses the number of slices if the settings leave it open, so that the run saves it, and refuses
+ * one that the processes cannot share. */
 static ssm2d_status choose_slices(trainer *t, ssm2d_error *error)
 {
     enum { USUAL = 8 };
@@ -236,8 +235,9 @@ static ssm2d_status choose_slices(trainer *t, ssm2d_error *error)
                     o->slices);
     if (size & (size - 1) || o->slices % size)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "slices=%d: cannot be shared by %d processes: use a power of two of processes "
-                    "that divides them, or begin a run with --slices or --reduce unordered",
+                    "slices=%d: cannot be shared by %d processes: use a number of processes that "
+                    "is a power of two and divides the slices, or start a run with other --slices "
+                    "or --reduce unordered",
                     o->slices, size);
     return SSM2D_OK;
 }
@@ -248,7 +248,7 @@ static ssm2d_status create(trainer *t, ssm2d_error *error)
     ssm2d_status status;
     if ((status = open_data(t, error))) return status;
     if ((status = choose_slices(t, error))) return status;
-    /* before the loaders, whose threads take memory at any time */
+    /* before the loaders: their threads allocate at any time, and oneDNN checks the free memory */
     if ((status = make_graph(t, error))) return status;
     if ((status = make_loaders(t, error))) return status;
     if ((status = make_state(t, error))) return status;
@@ -275,8 +275,8 @@ static ssm2d_status create(trainer *t, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* Processes must have the same settings, and data that look alike; where these are may differ from
- * machine to machine. */
+/* All processes must have the same settings, and data with the same description; the paths of the
+ * data may differ from machine to machine. */
 static ssm2d_status check_others(trainer *t, ssm2d_error *error)
 {
     train_settings s = t->settings;
@@ -356,7 +356,7 @@ ssm2d_status trainer_share_state(trainer *t, ssm2d_error *error)
 {
     train_state *s = &t->state;
     if (t->cluster->size == 1) return SSM2D_OK;
-    const train_arrays own = s->arrays; /* whose addresses are this process's */
+    const train_arrays own = s->arrays; /* pointers, which are valid in this process only */
     ssm2d_status status = cluster_broadcast(t->cluster, s, sizeof *s, error);
     s->arrays = own;
     const named_arrays list = train_arrays_list(&s->arrays);

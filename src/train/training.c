@@ -1,19 +1,18 @@
-/* How a run begins, is replaced, or goes on: everything is looked at under the folder's lock before
- * the loop writes. */
+/* Starts, replaces or resumes a run: everything is checked under the folder's lock before the loop
+ * writes. */
 #include "core/context.h"
 #include "core/status.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/text.h"
-#include "train/check_images.h"
-#include "train/loop.h"
+#include "train/trainer.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Of several processes the first has the run's folder: it alone looks and writes there, and tells
- * the others what came of it. Each function below is called by all of them. */
+/* With several processes, only the first reads and writes the run's folder, and shares the result
+ * with the others. All processes call the public functions. */
 
 static cluster *cluster_of(const run_control *control, cluster *alone)
 {
@@ -23,10 +22,10 @@ static cluster *cluster_of(const run_control *control, cluster *alone)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Makes the path of the data absolute, so that the run can be used from any folder. It is
- * left as it is when there is no such folder, which may be a name with a mistake; when it becomes
- * too long; and when the current folder has no name. */
-static void fix_data(char data[SSM2D_TEXT])
+/* Makes the path of the data absolute, so that the run can be used from any folder. Leaves it
+ * unchanged if it does not exist (it may be a mistyped name), if it becomes too long, or if the
+ * current folder has no path. */
+static void make_data_absolute(char data[SSM2D_TEXT])
 {
     char here[RUN_PATH], absolute[SSM2D_TEXT];
     if (dataset_present(data) && getcwd(here, sizeof here) && *here == '/'
@@ -35,7 +34,7 @@ static void fix_data(char data[SSM2D_TEXT])
 }
 
 /* The same for the file of initial weights. */
-static void fix_start(char start[SSM2D_TEXT])
+static void make_start_absolute(char start[SSM2D_TEXT])
 {
     char here[RUN_PATH], absolute[SSM2D_TEXT];
     if (!strcmp(start, "random") || *start == '/' || !getcwd(here, sizeof here) || *here != '/')
@@ -44,8 +43,8 @@ static void fix_start(char start[SSM2D_TEXT])
     if (length > 0 && length < (int)sizeof absolute) memcpy(start, absolute, sizeof absolute);
 }
 
-/* Makes the folder a new run's. A run that has made no step has nothing to lose: it is replaced
- * without being asked. */
+/* Prepares the folder for a new run. A run without a checkpoint has nothing to lose and is
+ * replaced even without `replace`. */
 static ssm2d_status prepare_folder(ssm2d_context *context, const char *folder, int replace,
                                    int *lock, ssm2d_error *error)
 {
@@ -53,7 +52,7 @@ static ssm2d_status prepare_folder(ssm2d_context *context, const char *folder, i
     if (!status) status = run_lock(folder, lock, error);
     if (!status) temporaries_remove(*lock);
     if (!status && (replace || run_not_begun(folder))) status = run_remove(context, folder, error);
-    /* under the lock: another process may have begun a run since the caller looked */
+    /* under the lock: another process may have begun a run since the caller checked */
     if (!status) status = run_check_new(folder, error);
     return status;
 }
@@ -64,8 +63,8 @@ static ssm2d_status start_run(ssm2d_context *context, cluster *c, const char *fo
 {
     train_settings fixed = *given;
     const train_settings *settings = &fixed;
-    fix_data(fixed.options.data);
-    fix_start(fixed.options.start);
+    make_data_absolute(fixed.options.data);
+    make_start_absolute(fixed.options.start);
     trainer t = {0};
     weights_report read;
     start_info how = {.is_new = 1};
@@ -121,7 +120,7 @@ ssm2d_status train_replace(ssm2d_context *context, const char *folder,
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
-/* Reads the settings in a checkpoint. */
+/* Reads the settings of a checkpoint. */
 static ssm2d_status read_settings(const char *path, const train_identity *identity,
                                   train_settings *settings, ssm2d_error *error)
 {
@@ -135,8 +134,8 @@ static ssm2d_status read_settings(const char *path, const train_identity *identi
     return status;
 }
 
-/* Refuses a checkpoint of another model. Models are compared by value, not as texts, so that a
- * version with more settings accepts the checkpoints of one that had fewer. */
+/* Refuses a checkpoint of another model. Models are compared by value, not as text, so that
+ * checkpoints of versions with fewer settings are accepted. */
 static ssm2d_status check_model(const char *path, const trainer *t, const train_identity *identity,
                                 ssm2d_error *error)
 {
@@ -153,15 +152,15 @@ static ssm2d_status check_model(const char *path, const trainer *t, const train_
                 "%s: was written for another model, or by another version", text_path(path));
 }
 
-/* Refuses data that differ from the checkpoint's description of them, which may have fewer keys
- * than this version writes. */
+/* Refuses data that differ from their description in the checkpoint, which may have fewer keys than
+ * this version writes. */
 static ssm2d_status check_data(const char *path, const trainer *t, const train_identity *identity,
                                ssm2d_error *error)
 {
     cJSON *old = NULL, *new = NULL;
     ssm2d_status status = json_parse(path, identity->data, strlen(identity->data), &old, error);
     if (!status) status = json_parse(path, t->identity.data, strlen(t->identity.data), &new, error);
-    /* "labels" is there only when they are binary */
+    /* "labels" is present only if they are binary */
     int same = !status && cJSON_IsObject(old)
                && !cJSON_HasObjectItem(old, "labels") == !cJSON_HasObjectItem(new, "labels");
     for (const cJSON *item = same ? old->child : NULL; item && same; item = item->next)
@@ -171,12 +170,12 @@ static ssm2d_status check_data(const char *path, const trainer *t, const train_i
     if (status || same) return status;
     return fail(
         error, SSM2D_ERROR_ARGUMENT,
-        "%s: the data in %s are not those the run began with: --data says where they are now; with "
-        "images added or removed they are others, for a run of their own",
+        "%s: the data in %s are not those the run began with: give their path with --data; if "
+        "images were added or removed, start a new run",
         text_path(path), text_path(t->settings.options.data));
 }
 
-/* Refuses counters that do not fit each other, or more epochs than the run has. */
+/* Refuses counters that contradict each other, or more epochs than the run has. */
 static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error *error)
 {
     const train_state *s = &t->state;
@@ -192,55 +191,65 @@ static ssm2d_status check_state(const char *path, const trainer *t, ssm2d_error 
                 text_path(path), s->step, s->epochs);
 }
 
-static ssm2d_status apply_changes(const char *folder, const train_changes *c, train_options *o,
-                                  start_info *how, ssm2d_error *error)
+static ssm2d_status set_changes(const train_changes *c, train_options *o, ssm2d_error *error)
 {
-    char number[32], before[SSM2D_TEXT];
+    const char *const given[][2] = {{"data", c->data},
+                                    {"epochs", c->epochs},
+                                    {"workers", c->workers},
+                                    {"memory", c->memory},
+                                    {"bad_images", c->bad_images}};
     ssm2d_status status = SSM2D_OK;
-    memcpy(before, o->data, sizeof before);
-    if (c->data)
-        status = train_options_set(o, "data", c->data, error);
-    else
-        how->changed |= run_find_data(folder, before, o->data);
-    if (c->data || how->changed) fix_data(o->data);
-    how->changed |= strcmp(before, o->data) != 0;
-    if (c->epochs && c->epochs != o->epochs && !status) {
-        how->old_epochs = o->epochs;
-        snprintf(number, sizeof number, "%ld", c->epochs);
-        status = train_options_set(o, "epochs", number, error);
-        how->changed = 1;
-    }
-    if (c->workers && c->workers != o->workers) {
-        o->workers = c->workers;
-        how->changed = 1;
-    }
-    const int memory = o->memory, bad_images = o->bad_images;
-    if (c->memory && !status) status = train_options_set(o, "memory", c->memory, error);
-    if (c->bad_images && !status) status = train_options_set(o, "bad_images", c->bad_images, error);
-    how->changed |= o->memory != memory || o->bad_images != bad_images;
+    for (size_t i = 0; i < sizeof given / sizeof *given && !status; i++)
+        if (given[i][1]) status = train_options_set(o, given[i][0], given[i][1], error);
     return status;
 }
 
-/* Whether train.json has other settings than the checkpoint, or is not readable. Somebody who
- * edited it expects the changes to count, and has to be told that they do not. Fails for want of
- * memory alone. */
+ssm2d_status train_changes_check(const train_changes *changes, ssm2d_error *error)
+{
+    train_options o;
+    train_options_default(&o);
+    return set_changes(changes, &o, error);
+}
+
+static ssm2d_status apply_changes(const char *folder, const train_changes *c, train_options *o,
+                                  start_info *how, ssm2d_error *error)
+{
+    const train_options before = *o;
+    const ssm2d_status status = set_changes(c, o, error);
+    if (c->data || run_find_data(folder, before.data, o->data)) make_data_absolute(o->data);
+    if (o->epochs != before.epochs) how->old_epochs = before.epochs;
+    how->changed = strcmp(o->data, before.data) || o->epochs != before.epochs
+                   || o->workers != before.workers || o->memory != before.memory
+                   || o->bad_images != before.bad_images;
+    return status;
+}
+
+static ssm2d_status read_settings_file(const ssm2d_context *context, const char *folder,
+                                       train_settings *settings, ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
+    if (!status) status = train_settings_default(settings, error);
+    if (!status) status = train_settings_read(context, path, settings, error);
+    if (!status) train_options_complete(&settings->options);
+    return status;
+}
+
+/* Whether train.json differs from the settings of the checkpoint, or cannot be read: a user who
+ * edited it must be told that the changes are ignored. Fails only when out of memory. */
 static ssm2d_status settings_file_differs(const ssm2d_context *context, const char *folder,
                                           const train_settings *settings, int *differs,
                                           ssm2d_error *error)
 {
-    char path[RUN_PATH];
     train_settings found;
-    ssm2d_status status = run_path(folder, RUN_TRAIN, path, error);
-    if (!status) status = train_settings_default(&found, error);
-    if (!status) status = train_settings_read(context, path, &found, error);
-    if (!status) train_options_complete(&found.options);
     int same = 0;
+    ssm2d_status status = read_settings_file(context, folder, &found, error);
     if (!status) status = train_settings_same(&found, settings, &same, error);
     *differs = !same;
     return status == SSM2D_ERROR_MEMORY ? status : SSM2D_OK;
 }
 
-/* A run that is resumed, as the process that has its folder finds it. */
+/* A run that is being resumed; filled in by the first process. */
 typedef struct resumed {
     ssm2d_context *context;
     const char *folder;
@@ -253,12 +262,11 @@ typedef struct resumed {
     start_info how;
 } resumed;
 
-/* Reads the settings of a run: of its checkpoint, or where it was ended before the first one was
- * written, of train.json, with which it starts again. */
+/* Reads the settings of a run from its checkpoint; if it ended before the first one, from
+ * train.json, and it starts again. */
 static ssm2d_status open_run(resumed *r, ssm2d_error *error)
 {
     const char *folder = r->folder;
-    char train[RUN_PATH];
     ssm2d_status status;
     if (!run_exists(folder)) return run_refuse(folder, error);
     if ((status = run_path(folder, RUN_LAST, r->path, error))) return status;
@@ -267,14 +275,11 @@ static ssm2d_status open_run(resumed *r, ssm2d_error *error)
     r->how.is_new = run_not_begun(folder);
     if (!r->how.is_new && access(r->path, F_OK))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: does not exist, so that there is no checkpoint to resume: --start begins "
-                    "a run with the weights in model.safetensors",
+                    "%s: does not exist, so there is no checkpoint to resume: --start begins a "
+                    "run with the weights in model.safetensors",
                     text_path(r->path));
     if (r->how.is_new) {
-        status = run_path(folder, RUN_TRAIN, train, error);
-        if (!status) status = train_settings_default(&r->settings, error);
-        if (!status) status = train_settings_read(r->context, train, &r->settings, error);
-        if (!status) train_options_complete(&r->settings.options);
+        status = read_settings_file(r->context, folder, &r->settings, error);
     } else {
         status = checkpoint_open(r->context, r->path, &r->checkpoint, &r->identity, error);
         if (!status) status = read_settings(r->path, &r->identity, &r->settings, error);
@@ -286,7 +291,7 @@ static ssm2d_status open_run(resumed *r, ssm2d_error *error)
     return status;
 }
 
-/* Gives all processes the settings that the first has read. */
+/* Sends the settings that the first process has read to the others. */
 static ssm2d_status share_settings(cluster *c, resumed *r, ssm2d_error *error)
 {
     char *text = c->rank == 0 ? run_settings_text(&r->settings) : NULL, *copy = NULL;
@@ -311,7 +316,7 @@ static ssm2d_status share_settings(cluster *c, resumed *r, ssm2d_error *error)
     return cluster_agree(c, status, error);
 }
 
-/* Brings the trainer to where the run was; read: of its initial weights, when it begins again. */
+/* Restores the state of the run; read: report on the initial weights, if the run starts again. */
 static ssm2d_status restore(resumed *r, trainer *t, weights_report *read, ssm2d_error *error)
 {
     if (r->how.is_new) {

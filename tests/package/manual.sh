@@ -97,7 +97,7 @@ if command -v zsh > /dev/null; then
             compdef() { :; }
             source $1; words=(${(z)2}); CURRENT=$#words; _ssm2d' zsh "$work/zsh/_ssm2d" "$1"
     }
-    for pair in "ssm2d pre|predict:classify images with a trained model" \
+    for pair in "ssm2d pre|predict:predict the labels of images with a trained model" \
         "ssm2d layer --al|--algo=[algorithm]:algo:(auto" \
         "ssm2d bench layer --al|--precision=[type of the numbers" \
         "ssm2d help bench i|infer:inference of a model" \

@@ -36,7 +36,7 @@ static void test_curves_of_runs_are_drawn(void **state)
     shell_run("test $(stat -c %s $FOLDER/q.svg) -gt $(stat -c %s $FOLDER/c.svg)");
     assert_done();
     TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show", "loss,lose");
-    assert_refused(2, "curves", "--show lose: use some of loss");
+    assert_refused(2, "curves", "--show lose: use a comma-separated list of loss");
     TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show", "loss,");
     assert_refused(2, "curves", "--show");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("plain"), "--mixer", "none",

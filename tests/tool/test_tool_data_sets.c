@@ -330,14 +330,14 @@ static void eval_counts_classes(void **state)
     /* but for those held out, which are known only of the run's own images, wherever they are */
     assert_int_equal(rename(in_folder("data"), in_folder("moved")), 0);
     TOOL("eval", in_folder("run"), "--split", "val");
-    assert_refused(1, "eval", "the data of this run are not there: --data says where they are now");
+    assert_refused(1, "eval", "the data of this run do not exist: give their new path with --data");
     TOOL("eval", in_folder("run"), "--split", "val", "--data", in_folder("moved"));
     assert_done();
     assert_non_null(strstr(tool.out, "20 val images"));
     assert_int_equal(mkdir(in_folder("more"), 0777), 0);
     assert_true(small_data(in_folder("more"), 96, 20));
     TOOL("eval", in_folder("run"), "--split", "val", "--data", in_folder("more"));
-    assert_refused(1, "eval", "it would train on 36 images, and the run had 30");
+    assert_refused(1, "eval", "36 images would be trained on, but the run had 30");
 }
 
 static void eval_uses_held_out_images(void **state)
@@ -367,7 +367,7 @@ static void eval_uses_held_out_images(void **state)
     TOOL("train", "--data", in_folder("images"), "--out", in_folder("two"), SMALL, "--set",
          "image=8", "--val-fraction", "0.2", "--bad-images", "stop");
     assert_refused(1, "train", "/red/3.png: is empty");
-    assert_non_null(strstr(tool.err, "1 cannot be read; bad_images=skip leaves them out"));
+    assert_non_null(strstr(tool.err, "cannot be read; bad_images=skip leaves them out"));
     assert_int_equal(access(in_folder("two"), F_OK), -1);
     TOOL("train", "--data", in_folder("images"), "--out", in_folder("two"), SMALL, "--set",
          "image=8", "--val-fraction", "0.2", "--bad-images", "skip");

@@ -31,7 +31,7 @@ static void test_wrong_options_are_refused(void **state)
     (void)state;
     const char *out = in_folder("a.onnx");
     EXPORT("-o", out);
-    assert_refused(2, "export", "neither");
+    assert_refused(2, "export", "give the folder of a run or --config");
     EXPORT(GOLDEN_RUN, "--config", config, "--weights", weights, "-o", out);
     assert_refused(2, "export", "not both");
     EXPORT("--config", config, "-o", out);
@@ -95,6 +95,9 @@ static void test_bad_models_are_refused(void **state)
     assert_refused(1, "export", "nothing");
     EXPORT("--config", config, "--weights", config, "-o", in_folder("a.onnx"));
     assert_refused(1, "export", "config.json");
+    put_text(in_folder("config.json"), "{\"dim\": 96}");
+    EXPORT("--config", in_folder("config.json"), "--weights", weights, "-o", in_folder("a.onnx"));
+    assert_refused(1, "export", "config.json: \"model\" is missing");
     /* weights of the same model without its mixers */
     EXPORT("--config", config, "--weights", GOLDEN_MODELS "/01_vit/weights.safetensors", "-o",
            in_folder("a.onnx"));

@@ -114,16 +114,16 @@ static void test_overflowing_logits_are_reported(void **state)
     ssm2d_context_destroy(context);
     fill_array(in_folder("run/model.safetensors"), "head.weight", 3e38f);
     TOOL("predict", in_folder("run"), "--weights", "last", in_folder("one.png"));
-    assert_refused(1, "predict", "one.png: the model gives ");
+    assert_refused(1, "predict", "one.png: the output of the model for class ");
     assert_string_equal(tool.out, "");
     TOOL("predict", in_folder("run"), "--weights", "last", in_folder("one.png"), "--json", "--top",
          "4");
-    assert_refused(1, "predict", "one.png: the model gives ");
+    assert_refused(1, "predict", "one.png: the output of the model for class ");
     TOOL("predict", in_folder("run"), "--weights", "last", in_folder("one.png"),
          in_folder("two.png"));
     assert_int_equal(tool.code, 1);
-    assert_non_null(strstr(tool.err, "two.png: the model gives "));
-    assert_non_null(strstr(tool.err, "2 of 2 images could not be classified"));
+    assert_non_null(strstr(tool.err, "two.png: the output of the model for class "));
+    assert_non_null(strstr(tool.err, "no prediction for 2 of 2 images"));
     TOOL("eval", in_folder("run"));
     assert_refused(1, "eval", "not finite");
     RUN("--threads", "1");

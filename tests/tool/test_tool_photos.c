@@ -84,7 +84,7 @@ static void trains_with_what_fits(void **state)
     assert_says(tool.out, "chosen to fit the images, as not given: batch 4 (for 10 steps per epoch "
                           "or more), 24 epochs (for 300 steps or more), random flips and random "
                           "crops for photos");
-    assert_says(tool.out, "no folder test or val, so that 10 % of the images are held out");
+    assert_says(tool.out, "no folder test or val, so 10 % of the images are held out");
     assert_null(strstr(tool.out, "warning"));
     assert_says(tool.out, "(best 100.00 %"); /* colours are easy */
     assert_settings(first, (const char *const[]){"\"batch\":\t4,", "\"epochs\":\t24,",
@@ -101,7 +101,7 @@ static void trains_with_what_fits(void **state)
     assert_memory_equal(run_name(), first, strlen(first));
     assert_string_equal(run_name() + strlen(first), "-2");
     assert_says(tool.out, "3 steps of 16 images per epoch, 1 epoch: 3 steps in all\n");
-    assert_says(tool.out, "warning: in fewer than 10 steps per epoch little is learned: --batch 5 "
+    assert_says(tool.out, "warning: fewer than 10 steps per epoch learn little: --batch 5 "
                           "gives 10\n");
     /* a recipe knows by itself */
     shell_run(PHOTO_TRAIN "--recipe quick --epochs 1 --batch 4");
@@ -146,12 +146,12 @@ static void stops_at_many_bad_images(void **state)
     shell_run(PHOTO_TRAIN);
     assert_int_equal(tool.code, 1);
     assert_says(tool.err, "4 of 64 images cannot be read, more than 1 %: ssm2d data check lists "
-                          "them; remove them, or train without them by --bad-images skip. The "
-                          "first: ");
+                          "them; remove them, or skip them with --bad-images skip. The first: ");
     assert_absent(in_folder("runs")); /* nothing is left behind */
     shell_run(PHOTO_TRAIN "--bad-images stop");
     assert_int_equal(tool.code, 1);
-    assert_says(tool.err, " 4 cannot be read; bad_images=skip leaves them out)");
+    assert_says(tool.err, "(4 of the ");
+    assert_says(tool.err, " images checked cannot be read; bad_images=skip leaves them out)");
     shell_run(PHOTO_TRAIN "--bad-images skip --epochs 1");
     assert_int_equal(tool.code, 0);
     assert_says(tool.err, "4 images could not be read and were left out");
@@ -165,7 +165,7 @@ static void finds_files_that_end_early(void **state)
     shell_run(PHOTO_TRAIN "--bad-images stop");
     assert_int_equal(tool.code, 1);
     assert_says(tool.err, "/red/02.png: ends in row ");
-    assert_says(tool.err, "(of 60 images 1 cannot be read; bad_images=skip leaves them out)");
+    assert_says(tool.err, "(1 of 60 images cannot be read; bad_images=skip leaves them out)");
     assert_absent(in_folder("runs"));
 }
 
@@ -229,7 +229,7 @@ static void replaces_a_run_of_no_steps(void **state)
     /* a train.json of another program is not a run's */
     shell_run("mkdir $FOLDER/other && echo '{}' > $FOLDER/other/train.json");
     shell_run(PHOTO_TRAIN "--epochs 2 --out other");
-    assert_refused(1, "train", "its train.json is not a run's");
+    assert_refused(1, "train", "its train.json is not that of a run");
 }
 
 static void predicts_folders(void **state)
@@ -267,7 +267,7 @@ static void predicts_folders(void **state)
     assert_int_equal(tool.code, 1);
     assert_says(tool.out, "new/below/r.png: red ");
     assert_says(tool.err, "ssm2d predict: new/z.png: is empty");
-    assert_says(tool.err, "1 of 3 images could not be classified");
+    assert_says(tool.err, "no prediction for 1 of 3 images");
     assert_int_equal(mkdir(in_folder("none"), 0777), 0);
     TOOL("predict", in_folder("run"), in_folder("none"));
     assert_refused(1, "predict", "none: has no images: expected *.png");

@@ -190,10 +190,10 @@ static void test_wrong_usage_is_refused(void **state)
     shell_run("ln -s w $FOLDER/link");
     TOOL("run", "--config", "c", "--weights", in_folder("w"), "--input", "x", "--out",
          in_folder("link"));
-    assert_refused(2, "run", "link: is read and would be replaced: give another file to --out");
+    assert_refused(2, "run", "link: is an input and would be replaced: give another file to --out");
     TOOL("run", "--config", "c", "--weights", "w", "--input", in_folder("w"), "--out", "y",
          "--labels", "l", "--grads", in_folder("w"));
-    assert_refused(2, "run", "w: is read and would be replaced: give another file to --grads");
+    assert_refused(2, "run", "w: is an input and would be replaced: give another file to --grads");
     TOOL("models", "--jsno");
     assert_refused(2, "models", "did you mean --json?");
     TOOL("models", "vit");
@@ -274,7 +274,7 @@ static void test_bad_arrays_are_refused(void **state)
 
     images[5] = NAN;
     put_npy("x.npy", NPY_FLOAT32, 4, (size_t[]){2, 3, 16, 16}, images);
-    assert_run_refused("x.npy: number 5 is nan: images must be finite");
+    assert_run_refused("x.npy: element 5 is nan: images must be finite");
     put_npy("x.npy", NPY_FLOAT32, 3, (size_t[]){3, 16, 16}, images);
     assert_run_refused("x.npy: the shape is (3, 16, 16), the model needs (batch, 3, 16, 16)");
     put_npy("x.npy", NPY_FLOAT32, 4, (size_t[]){2, 16, 16, 3}, images);

@@ -155,11 +155,11 @@ static void test_other_class_names_are_refused(void **state)
     assert_int_not_equal(
         run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = others}, &error),
         SSM2D_OK);
-    assert_line("class 1 of the data is cow, that of the model dog");
+    assert_line("class 1 of the data is cow, but of the model dog");
     assert_int_not_equal(
         run_data_matches(&data, &(dataset_info){.label_count = 1, .label_names = same}, &error),
         SSM2D_OK);
-    assert_line("the data have 1 classes and the model 2");
+    assert_line("the data have 1 classes, but the model has 2");
 }
 
 /* Classes with identifiers are the same by these or by their names: runs of earlier versions, and
@@ -181,7 +181,7 @@ static void test_class_identifiers_match_names_of_older_runs(void **state)
     assert_int_equal(run_data_matches(&with_ids, &renamed, &error), SSM2D_OK);
     assert_int_equal(run_data_matches(&old, &now, &error), SSM2D_OK);
     assert_int_not_equal(run_data_matches(&with_ids, &changed, &error), SSM2D_OK);
-    assert_line("class 1 of the data is rex, that of the model dog");
+    assert_line("class 1 of the data is rex, but of the model dog");
 }
 
 static void test_bad_folders_are_refused(void **state)

@@ -57,19 +57,24 @@ static void test_every_recipe_line_has_an_effect(void **state)
                 recipe_settings(r->name, models[k / 2], k % 2 ? "ssm2d" : "none");
             assert_int_equal(train_options_check(&s.options, &error), SSM2D_OK);
             assert_int_equal(augment_options_check(&s.augment, &error), SSM2D_OK);
-            for (const recipe_line *line = r->lines; line->key; line++) {
-                if (!train_settings_have(&s, line->key) && strcmp(line->key, "drop_path_ramp"))
-                    fail_msg("%s: %s", r->name, line->key); /* only vit has the ramp */
+            recipe_line line, later;
+            int lines = 0, written = 0;
+            for (; recipe_line_at(r, lines, &line); lines++) {
+                if (!train_settings_have(&s, line.key) && strcmp(line.key, "drop_path_ramp"))
+                    fail_msg("%s: %s", r->name, line.key); /* only vit has the ramp */
                 int replaced = 0;
-                for (const recipe_line *later = line + 1; later->key; later++)
-                    replaced |= !strcmp(later->key, line->key) && recipe_line_applies(later, &s);
-                if (!recipe_line_applies(line, &s) || replaced) continue;
-                if (strtod(value_of(&s, line->key), NULL) != strtod(line->value, NULL)
-                    || (strtod(line->value, NULL) == 0 && line->value[0] != '0'
-                        && strcmp(value_of(&s, line->key), line->value)))
-                    fail_msg("%s: %s is %s, not %s", r->name, line->key, value_of(&s, line->key),
-                             line->value);
+                for (int j = lines + 1; recipe_line_at(r, j, &later); j++)
+                    replaced |= !strcmp(later.key, line.key) && recipe_line_applies(&later, &s);
+                if (!recipe_line_applies(&line, &s) || replaced) continue;
+                if (strtod(value_of(&s, line.key), NULL) != strtod(line.value, NULL)
+                    || (strtod(line.value, NULL) == 0 && line.value[0] != '0'
+                        && strcmp(value_of(&s, line.key), line.value)))
+                    fail_msg("%s: %s is %s, not %s", r->name, line.key, value_of(&s, line.key),
+                             line.value);
             }
+            for (const recipe_part *p = r->parts; p->settings; p++)
+                for (const char *c = p->settings; *c; c++) written += *c == '=';
+            assert_int_equal(lines, written); /* all of the text was parsed */
         }
     assert_null(recipe_at(-1));
 }
@@ -247,7 +252,7 @@ static void test_resumes_to_the_bit(void **state)
         if (train_begin(context, path_of(parts), &s, &hooks, &result, &error))
             fail_msg("%s", error.line);
         assert_int_equal(result.stopped, 1);
-        const train_changes changes = {.workers = 3, .memory = "low"};
+        const train_changes changes = {.workers = "3", .memory = "low"};
         if (train_resume_changed(context, path_of(parts), &changes, NULL, &result, &error))
             fail_msg("%s", error.line);
         assert_int_equal(result.step, e.state.step);

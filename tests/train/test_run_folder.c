@@ -103,7 +103,7 @@ static void test_files_of_others_are_kept(void **state)
     put_text(path_of("run/train.json"), "[{\"text\": \"precious\"}]");
     put_text(path_of("run/model.safetensors"), "precious");
     assert_refuses("has a run already");
-    assert_line("its train.json is not a run's");
+    assert_line("its train.json is not that of a run");
     assert_text(path_of("run/train.json"), "[{\"text\": \"precious\"}]");
     assert_text(path_of("run/model.safetensors"), "precious");
     put_text(path_of("run/train.json"), "{}");
@@ -209,7 +209,7 @@ static void test_replaced_folder_ends_the_run(void **state)
         run_control hooks = {.user = &at, .step = replace_folder};
         assert_int_not_equal(train_begin(context, path_of("run"), &s, &hooks, &result, &error),
                              SSM2D_OK);
-        assert_line("is not the folder that this run trains in any more");
+        assert_line("is no longer the folder of this run");
         assert_int_equal(remove(path_of("run/notes.txt")), 0);
         assert_int_equal(rmdir(path_of("run")), 0); /* nothing else is in it */
         /* the run goes on where it is now */
@@ -249,7 +249,7 @@ static void test_imported_weights_are_opened(void **state)
     assert_line("images");
     assert_int_equal(run_names_data("run", "idx:none", &error), SSM2D_OK);
     assert_int_not_equal(run_names_data("run", "none", &error), SSM2D_OK);
-    assert_line("run: does not say which data it is for");
+    assert_line("run: does not name its data");
     ssm2d_context_destroy(context);
 }
 

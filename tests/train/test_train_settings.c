@@ -286,7 +286,7 @@ static void test_model_fits_the_data(void **state)
     s = default_settings();
     assert_int_equal(train_settings_set(&s, "--set", "classes", "8", &error), SSM2D_OK);
     assert_int_not_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
-    assert_line("the model has 8 classes and the data have 7");
+    assert_line("the model has 8 classes, but the data have 7");
     s = default_settings();
     assert_int_equal(train_settings_set(&s, "--set", "channels", "2", &error), SSM2D_OK);
     assert_int_not_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);

@@ -9,7 +9,6 @@
 #include "io/json.h"
 #include "io/text.h"
 #include "tasks/task.h"
-#include "tools/ignored.h"
 #include "tools/progress.h"
 #include "tools/written.h"
 

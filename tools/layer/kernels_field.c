@@ -12,13 +12,6 @@
 
 enum { TITLE = 160 };
 
-static void show_progress(void *user, size_t done, size_t of)
-{
-    progress *p = user;
-    p->total = of;
-    progress_show(p, done);
-}
-
 /* One run's part of the figure. */
 typedef struct field {
     run_receptive_field computed;
@@ -40,7 +33,7 @@ static ssm2d_status field_of(ssm2d_context *context, const kernels_field *what, 
                                                  .count = (size_t)what->count,
                                                  .block = what->block,
                                                  .user = &p,
-                                                 .progress = show_progress};
+                                                 .progress = progress_hook};
     status = run_receptive_field_compute(context, &request, &out->computed, error);
     progress_end(&p);
     if (!status) {

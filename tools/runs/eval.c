@@ -1,20 +1,19 @@
-/* ssm2d eval - loss and metrics of a trained model, on its own test images or others, at any image
- * size. */
+/* ssm2d eval - loss and metrics of a trained model, on the test images of its data or on other
+ * images, at any image size. */
 #include "core/context.h"
 #include "core/status.h"
 #include "data/split.h"
 #include "draw/canvas.h"
-#include "eval_report.h"
+#include "draw/confusion.h"
+#include "io/json.h"
 #include "io/text.h"
 #include "run_weights.h"
 #include "tools/command.h"
-#include "tools/ignored.h"
 #include "tools/processes.h"
 #include "tools/progress.h"
 #include "tools/written.h"
 #include "train/evaluate.h"
-#include "train/run_folder.h"
-#include "train/check_images.h"
+#include "train/run_images.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,9 +43,9 @@ static const option options[] = {
     {"data", OPTION_STRING, offsetof(values, data),
      "other data with the same labels, instead of the run's", .value = "DATA"},
     {"split", OPTION_CHOICE, offsetof(values, split),
-     "images to evaluate: test, which is val/ in an image folder without test/; val, which the "
-     "best epoch was chosen by, of the data themselves or held out; train, which was trained on. "
-     "Not given it is test; without test images what was held out, and of other data (--data) all",
+     "images to evaluate: test (val/ in an image folder without test/); val, the images that chose "
+     "the best epoch, from the data's own split or held out; train, the training images. When not "
+     "given, test; without test images those held out, or all of other data (--data)",
      .choice = split_at},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
      "resize images to this side in pixels, or to ROWSxCOLS, and adapt the model; the size of "
@@ -57,27 +56,20 @@ static const option options[] = {
     {"batch", OPTION_INT, offsetof(values, batch), "images per batch", .low = 1, .high = 65536,
      .default_value = "128"},
     {"eval-crop", OPTION_DOUBLE, offsetof(values, eval_crop),
-     "take the middle of images, this part of their shorter side; 0 squashes all of it into the "
-     "model's size; the run's setting when not given",
+     "crop the centre of images, this fraction of their shorter side; 0 resizes the whole image "
+     "without keeping its aspect ratio; the run's setting when not given",
      .low = 0, .high = 1},
     {"bad-images", OPTION_CHOICE, offsetof(values, bad_images),
      "stop at an image that cannot be read, or skip it; the run's setting when not given",
      .choice = bad_images_at},
     {"per-class", OPTION_FLAG, offsetof(values, per_class),
-     .help = "print the table of the task: a line for each class or attribute"},
+     .help = "print the table of the task, with a line for each class or attribute"},
     {"confusion", OPTION_STRING, offsetof(values, confusion),
      "draw the confusion matrix, true against predicted labels: .png, .svg or .pdf",
      .value = "FILE"},
     {"json", OPTION_FLAG, offsetof(values, json),
-     .help = "print JSON; with --per-class and --confusion it has their numbers"},
+     .help = "print JSON, including the values of --per-class and --confusion"},
     {0}};
-
-static void show_progress(void *user, size_t batch, size_t batches)
-{
-    progress *p = user;
-    p->total = batches;
-    progress_show(p, batch);
-}
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
@@ -87,7 +79,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     return status || !o->confusion ? status : canvas_check(o->confusion, error);
 }
 
-/* Refuses images that the run was not trained on: of others it is not known which were held out. */
+/* Refuses data that the run was not trained on: which of their images to hold out is unknown. */
 static ssm2d_status check_trained_on(ssm2d_context *context, const run_model *m, const char *where,
                                      const split_options *of_run, ssm2d_error *error)
 {
@@ -95,20 +87,20 @@ static ssm2d_status check_trained_on(ssm2d_context *context, const run_model *m,
     ssm2d_status status = split_open(context, where, of_run, DATASET_TRAIN, &train, error);
     if (!status && dataset_about(train)->count != (size_t)m->data.images)
         status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "%s: has no validation images, and is not what the run was trained on, of "
-                      "which some were held out: it would train on %zu images, and the run had %ld",
+                      "%s: has no validation images, and is not the data of the run, from which "
+                      "some were held out: %zu images would be trained on, but the run had %ld",
                       text_path(where), dataset_about(train)->count, m->data.images);
     dataset_close(train);
     return status;
 }
 
-/* Which images to evaluate, and what they are called. */
+/* The images to evaluate, and their name. */
 typedef struct split_chosen {
     dataset_split split;
-    const char *name, *shown; /* as --split has it; for people */
+    const char *name, *shown; /* the value of --split; the same in messages */
 } split_chosen;
 
-/* has_test: the data have test images; other: they are not the run's own. */
+/* has_test: the data have test images; other: they are not the run's data. */
 static split_chosen choose_split(const char *given, int has_test, int other)
 {
     if (given) {
@@ -122,8 +114,8 @@ static split_chosen choose_split(const char *given, int has_test, int other)
     return (split_chosen){DATASET_VAL, "val", "held-out"};
 }
 
-/* The images to evaluate. Parts that were held out are those of the run's own data, wherever these
- * are now. */
+/* Opens the images to evaluate. Held-out images are those of the run's own data, even if these have
+ * moved. */
 static ssm2d_status open_images(ssm2d_context *context, const values *o, const run_model *m,
                                 dataset **out, split_chosen *chosen, ssm2d_error *error)
 {
@@ -135,7 +127,7 @@ static ssm2d_status open_images(ssm2d_context *context, const values *o, const r
     ssm2d_status status = run_names_data(o->run, where, error);
     if (!status && !o->data && !dataset_present(where))
         status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "%s: the data of this run are not there: --data says where they are now",
+                      "%s: the data of this run do not exist: give their new path with --data",
                       text_path(where));
     if (!status) status = dataset_splits(where, &splits, error);
     *chosen = choose_split(o->split, splits != DATASET_HAS(TRAIN), o->data != NULL);
@@ -160,40 +152,158 @@ static ssm2d_status loader_settings(const values *o, const run_model *m, const d
                                     loader_options *lo, ssm2d_error *error)
 {
     char text[32];
-    *lo = loader_options_default(data);
+    *lo = run_loader_options(m, data);
     lo->batch = (size_t)o->batch;
-    lo->rows = (size_t)m->settings.model.image[0];
-    lo->cols = (size_t)m->settings.model.image[1];
-    lo->channels = m->settings.model.channels;
-    const task_shape shape = task_shape_of(&m->settings.model);
-    lo->targets = task_targets(m->data.task, &shape, 0);
-    lo->norm = m->data.norm;
-    lo->augment = m->settings.augment;
-    lo->workers = m->settings.options.workers;
     lo->share = (size_t)processes()->rank;
     lo->shares = (size_t)processes()->size;
-    lo->skip_bad = o->bad_images ? !strcmp(o->bad_images, "skip")
-                                 : m->settings.options.bad_images != TRAIN_BAD_STOP;
+    if (o->bad_images) lo->skip_bad = !strcmp(o->bad_images, "skip");
     if (isnan(o->eval_crop)) return SSM2D_OK;
     snprintf(text, sizeof text, "%.17g", o->eval_crop);
     return augment_options_set(&lo->augment, "eval_crop", text, error);
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+typedef struct eval_report {
+    const run_model *model;
+    const char *split;   /* test, val or train */
+    const char *shown;   /* the same in messages: "held-out" */
+    const char *weights; /* last or best */
+    evaluation result;
+    const task_detail *detail; /* NULL: no table */
+    int table;
+    const confusion_cell *confusion; /* NULL: not requested */
+    size_t confusion_count;
+} eval_report;
+
+static const char *const *names_of(const eval_report *r)
+{
+    return (const char *const *)r->model->data.names;
+}
+
+static void print_text(const eval_report *r)
+{
+    const evaluation *e = &r->result;
+    const task *t = r->model->data.task;
+    const int *image = r->model->settings.model.image;
+    char title[TASK_TITLE], text[METRIC_TEXT];
+    task_title(t, r->model->data.outputs, title);
+    printf("%zu %s images of %d x %d: loss %.4f", e->images, r->shown, image[0], image[1], e->loss);
+    for (int i = 0; i < e->metric_count; i++)
+        printf(", %s %s", i ? t->metrics[i].name : title,
+               metric_text(&t->metrics[i], e->metrics[i], text));
+    printf("%s; weights of the %s epoch\n", r->model->resized ? " (positions interpolated)" : "",
+           r->weights);
+    if (r->table) t->print_table(r->detail, names_of(r), stdout);
+}
+
+/* Up to this many outputs JSON has every cell of the matrix, otherwise a list of nonzero cells. */
+enum { MAX_MATRIX = 1000 };
+
+static int add_count(cJSON *list, size_t value)
+{
+    return json_add(list, NULL, cJSON_CreateNumber((double)value));
+}
+
+static int add_matrix(cJSON *root, const eval_report *r)
+{
+    cJSON *rows = cJSON_AddArrayToObject(root, "confusion"), *row;
+    int good = rows != NULL;
+    size_t next = 0;
+    for (int c = 0; good && c < r->detail->shape.outputs; c++) {
+        good = json_add(rows, NULL, row = cJSON_CreateArray());
+        for (int k = 0; good && k < r->detail->shape.outputs; k++) {
+            const confusion_cell *cell = next < r->confusion_count ? &r->confusion[next] : NULL;
+            const int is_next = cell && cell->truth == c && cell->predicted == k;
+            good = add_count(row, is_next ? cell->count : 0);
+            next += (size_t)is_next;
+        }
+    }
+    return good;
+}
+
+/* [true, predicted, images] of every nonzero cell; outputs are counted from 0 */
+static int add_pairs(cJSON *root, const eval_report *r)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "confusion_pairs"), *pair;
+    int good = list != NULL;
+    for (size_t i = 0; good && i < r->confusion_count; i++) {
+        const confusion_cell *cell = &r->confusion[i];
+        good = json_add(list, NULL, pair = cJSON_CreateArray())
+               && add_count(pair, (size_t)cell->truth) && add_count(pair, (size_t)cell->predicted)
+               && add_count(pair, cell->count);
+    }
+    return good;
+}
+
+static int add_confusion(cJSON *root, const eval_report *r)
+{
+    return r->detail->shape.outputs <= MAX_MATRIX ? add_matrix(root, r) : add_pairs(root, r);
+}
+
+static int add_metrics(cJSON *root, const eval_report *r)
+{
+    const evaluation *e = &r->result;
+    int good = 1;
+    for (int i = 0; good && i < e->metric_count; i++)
+        good = cJSON_AddNumberToObject(root, r->model->data.task->metrics[i].key, e->metrics[i])
+               != NULL;
+    return good;
+}
+
+static ssm2d_status print_json(const eval_report *r, ssm2d_error *error)
+{
+    const evaluation *e = &r->result;
+    const int *image = r->model->settings.model.image;
+    const task *t = r->model->data.task;
+    cJSON *root = cJSON_CreateObject();
+    const int good = root && cJSON_AddNumberToObject(root, "images", (double)e->images)
+                     && cJSON_AddStringToObject(root, "split", r->split)
+                     && cJSON_AddNumberToObject(root, "rows", image[0])
+                     && cJSON_AddNumberToObject(root, "cols", image[1])
+                     && cJSON_AddNumberToObject(root, "loss", e->loss) && add_metrics(root, r)
+                     && (!r->table || t->table_to_json(r->detail, names_of(r), root))
+                     && (!r->confusion || add_confusion(root, r));
+    return result_print(root, good, JSON_ONE_LINE, error);
+}
+
+static ssm2d_status draw_confusion(const ssm2d_context *context, const eval_report *r,
+                                   const char *path, ssm2d_error *error)
+{
+    const model_config *c = &r->model->settings.model;
+    const task *t = r->model->data.task;
+    const task_metric *metric = &t->metrics[0];
+    char title[160], text[METRIC_TEXT];
+    snprintf(title, sizeof title, "%s, mixer %s: %s %s %s of %zu images", c->model->name,
+             c->mixer.kind->name, r->split, metric->name,
+             metric_text(metric, r->result.metrics[0], text), r->result.images);
+    const confusion m = {.title = title,
+                         .one = t->one,
+                         .many = t->many,
+                         .label_count = r->detail->shape.outputs,
+                         .names = names_of(r),
+                         .cells = r->confusion,
+                         .cell_count = r->confusion_count};
+    return confusion_draw(context, path, &m, error);
 }
 
 static ssm2d_status report(const ssm2d_context *context, const values *o, const eval_report *r,
                            ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
-    if (o->confusion) status = eval_report_confusion(context, r, o->confusion, error);
-    if (!status && o->json) return eval_report_json(r, error);
-    if (!status) eval_report_text(r);
+    if (o->confusion) status = draw_confusion(context, r, o->confusion, error);
+    if (!status && o->json) return print_json(r, error);
+    if (!status) print_text(r);
     if (!status && o->confusion) written_print(o->confusion, "confusion matrix");
     return status;
 }
 
-/* What an evaluation needs, in the order in which it is made. */
+/* ---- evaluation ------------------------------------------------------------------------------ */
+
+/* The parts of an evaluation, in the order of their creation. */
 typedef struct work {
     run_model model;
-    int opened; /* the model is */
+    int opened; /* whether the model is open */
     dataset *data;
     split_chosen chosen;
     loader *images;
@@ -229,15 +339,15 @@ static ssm2d_status prepare(ssm2d_context *context, const values *o, work *w, ss
     return run_model_session(context, m, lo.batch, &w->session, error);
 }
 
-/* Several processes must have the same weights and images. */
+/* Fails unless all processes have the same weights and images. */
 static ssm2d_status compare(const work *w, ssm2d_error *error)
 {
     const dataset_info *data = dataset_about(w->data);
     ssm2d_status status = cluster_same(processes(), "weights", w->model.params,
                                        w->model.weights->total * sizeof(float), error);
-    return status ? status
-                  : cluster_same(processes(), "numbers of images", &data->count, sizeof data->count,
-                                 error);
+    return status
+               ? status
+               : cluster_same(processes(), "image counts", &data->count, sizeof data->count, error);
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -255,7 +365,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                      .detail = &w.detail};
     progress p = progress_start("ssm2d eval: batch", 1);
     const evaluation_hooks hooks = {.user = &p,
-                                    .progress = processes_speak() ? show_progress : NULL,
+                                    .progress = processes_speak() ? progress_hook : NULL,
                                     .detail = o->per_class || o->confusion ? &w.detail : NULL,
                                     .cluster = processes()};
     status = evaluate(w.session->evaluator, w.images, w.model.data.task, w.model.model->loss,
@@ -283,12 +393,10 @@ done:
 }
 
 static const char about[] =
-    "Evaluates the model of a run on the test images of its data, or of other data with the "
-    "same labels: loss and the metrics of the task; a class is also looked for among the five "
-    "likeliest, if there are more. With "
-    "--image-size the images are resized, a position embedding and "
-    "tables of relative positions are interpolated (bicubic) where the model has them, and the "
-    "kernels of the 2-D SSM are computed for the new grid.";
+    "Evaluates the model of a run on the test images of its data, or of other data with the same "
+    "labels: loss and the metrics of the task. With --image-size the images are resized, the "
+    "model's position embedding and tables of relative positions are interpolated (bicubic), and "
+    "the kernels of the 2-D SSM are computed for the new grid.";
 
 const command command_eval = {"eval",
                               "loss and metrics of a trained model",

@@ -1,9 +1,10 @@
-/* ssm2d export - writes a trained model as an ONNX file, for runtimes of others. */
+/* ssm2d export - writes a trained model as an ONNX file, for other runtimes. */
 #include "core/context.h"
+#include "core/field.h"
 #include "core/status.h"
 #include "export/export_model.h"
-#include "export_notes.h"
 #include "inference/trained_model.h"
+#include "io/json.h"
 #include "io/text.h"
 #include "run_weights.h"
 #include "tools/command.h"
@@ -29,19 +30,18 @@ static const option options[] = {
     {"image-size", OPTION_STRING, offsetof(values, image_size),
      "for images of this side in pixels, or of ROWSxCOLS; the size of training when not given",
      .value = "SIZE"},
-    {"batch", OPTION_STRING, offsetof(values, batch),
-     "number of images at a time, or any: it is up to whoever runs the model", .value = "N",
+    {"batch", OPTION_STRING, offsetof(values, batch), "fixed batch size, or any", .value = "N",
      .default_value = "any"},
     {"features", OPTION_INT, offsetof(values, features),
      "a second output: the tokens after this block, from 1", .value = "BLOCK", .low = 1,
      .high = 16384},
     {"weights", OPTION_STRING, offsetof(values, weights),
-     "of a run, last or best: weights of the latest or the best epoch (last when not given); with "
-     "--config, a file of weights, safetensors",
+     "for a run, last or best: weights of the latest or the best epoch (last when not given); with "
+     "--config, a safetensors file",
      .value = "WEIGHTS", .offers = run_weights_at},
     {"config", OPTION_STRING, offsetof(values, config),
      "instead of a run: configuration of the model, JSON; needs --weights", .value = "FILE"},
-    {"force", OPTION_FLAG, offsetof(values, force), .help = "replace a file that is there already"},
+    {"force", OPTION_FLAG, offsetof(values, force), .help = "replace an existing file"},
     {0}};
 
 enum { MAX_BATCH = 65536 };
@@ -49,7 +49,7 @@ enum { MAX_BATCH = 65536 };
 /* Parses --batch; 0: any. */
 static ssm2d_status batch_of(const char *text, size_t *batch, ssm2d_error *error)
 {
-    char said[32], *end;
+    char given[32], *end;
     *batch = 0;
     if (!strcmp(text, "any")) return SSM2D_OK;
     const long n = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
@@ -58,7 +58,7 @@ static ssm2d_status batch_of(const char *text, size_t *batch, ssm2d_error *error
         return SSM2D_OK;
     }
     return fail(error, SSM2D_ERROR_ARGUMENT, "--batch=%s: use any, or a whole number from 1 to %d",
-                text_show(text, strlen(text), said, sizeof said), MAX_BATCH);
+                text_show(text, strlen(text), given, sizeof given), MAX_BATCH);
 }
 
 static int is_name_of_weights(const char *name)
@@ -71,17 +71,17 @@ static int is_name_of_weights(const char *name)
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    char said[48];
+    char given[48];
     int size[2];
     size_t batch;
     if (!o->run == !o->config)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "give the folder of a run, or --config: %s",
-                    o->run ? "not both" : "there is neither");
+        return fail(error, SSM2D_ERROR_ARGUMENT, "give the folder of a run or --config%s",
+                    o->run ? ", not both" : "");
     if (o->config && !o->weights)
         return fail(error, SSM2D_ERROR_ARGUMENT, "--config needs --weights, a file");
     if (o->run && o->weights && !is_name_of_weights(o->weights))
-        return fail(error, SSM2D_ERROR_ARGUMENT, "--weights=%s: of a run, use last or best",
-                    text_show(o->weights, strlen(o->weights), said, sizeof said));
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--weights=%s: for a run, use last or best",
+                    text_show(o->weights, strlen(o->weights), given, sizeof given));
     if (!text_has_extension(o->output, ".onnx"))
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: the name must end in .onnx",
                     text_path(o->output));
@@ -94,11 +94,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 static ssm2d_status open_files(ssm2d_context *context, const values *o, const int image[2],
                                ssm2d_model **out, ssm2d_error *error)
 {
-    model_config config;
-    ssm2d_error why;
+    model_config config = {0};
     ssm2d_status status = model_config_read(context, o->config, &config, error);
-    if (!status && (status = model_config_finish(&config, &why)))
-        fail(error, status, "%s: %s", text_path(o->config), why.line);
     if (!status)
         status =
             model_open_weights(context, o->config, &config, o->weights, NULL, NULL, out, error);
@@ -114,6 +111,134 @@ static ssm2d_status open_model(ssm2d_context *context, const values *o, ssm2d_mo
     if (status || o->config) return status ? status : open_files(context, o, image, out, error);
     const run_file which = run_weights_file(o->weights ? o->weights : run_weights_at(0));
     return model_open_run(context, o->run, which, image, out, error);
+}
+
+/* ---- metadata: model, preparation of images, names of outputs -------------------------------- */
+
+enum { EXPORT_NOTES = 16 };
+
+typedef struct export_notes {
+    int count;
+    onnx_note list[EXPORT_NOTES];
+    char *text[EXPORT_NOTES]; /* of the list, owned */
+} export_notes;
+
+static ssm2d_status no_memory(ssm2d_error *error)
+{
+    return fail_memory(error, "metadata of a model");
+}
+
+static ssm2d_status add(ssm2d_context *context, export_notes *n, const char *key, const char *text,
+                        ssm2d_error *error)
+{
+    char *copy = mem_alloc(context, strlen(text) + 1);
+    if (!copy) return no_memory(error);
+    strcpy(copy, text);
+    n->text[n->count] = copy;
+    n->list[n->count++] = (onnx_note){key, copy};
+    return SSM2D_OK;
+}
+
+/* Takes ownership of value; NULL: out of memory. */
+static ssm2d_status add_json(ssm2d_context *context, export_notes *n, const char *key, cJSON *value,
+                             ssm2d_error *error)
+{
+    char *text = value ? cJSON_PrintUnformatted(value) : NULL;
+    const ssm2d_status status = text ? add(context, n, key, text, error) : no_memory(error);
+    cJSON_free(text);
+    cJSON_Delete(value);
+    return status;
+}
+
+/* A list of floats, one per channel, with as many digits as they need. */
+static ssm2d_status add_channels(ssm2d_context *context, export_notes *n, const char *key,
+                                 const float *x, int channels, ssm2d_error *error)
+{
+    char text[96] = "[";
+    for (int i = 0; i < channels; i++) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%.9g", i ? "," : "", (double)x[i]);
+    }
+    strncat(text, "]", sizeof text - strlen(text) - 1);
+    return add(context, n, key, text, error);
+}
+
+/* Adds one of the run's settings for images. */
+static ssm2d_status add_setting(ssm2d_context *context, export_notes *n, const ssm2d_model *m,
+                                const char *name, ssm2d_error *error)
+{
+    field_group groups[MAX_AUGMENTATIONS + 1] = {0};
+    augment_options of_run = m->augment;
+    void *at = &of_run;
+    char text[64];
+    augment_options_groups(0, groups);
+    const ssm2d_field *f = field_find_in(groups, name, &at);
+    return f ? add(context, n, name, field_print(f, at, text, sizeof text), error) : SSM2D_OK;
+}
+
+/* Adds the steps of eval_crop in words, with the order and rounding of augment_eval_crop.c. */
+static ssm2d_status add_preparation(ssm2d_context *context, export_notes *n, const ssm2d_model *m,
+                                    ssm2d_error *error)
+{
+    ssm2d_model_preparation how;
+    ssm2d_model_preparation_init(&how, sizeof how);
+    ssm2d_model_preparation_get(m, &how);
+    return add(context, n, "preparation",
+               how.crop > 0
+                   ? "1. convert to grey or RGB by channels; 2. resize: both sides of image_size "
+                     "divided by eval_crop and rounded down; the side of the image that is shorter "
+                     "in proportion to these gets that length, the other the length in "
+                     "proportion, rounded down, at least that of image_size; pixels are rounded "
+                     "to 8 bits; 3. cut image_size out of the middle, from (resized - image_size) "
+                     "/ 2 on, rounded to the nearest number, halves to the even one; 4. (pixel / "
+                     "255 - mean) / std"
+                   : "1. convert to grey or RGB by channels; 2. resize to image_size, whatever the "
+                     "aspect ratio; pixels are rounded to 8 bits; 3. (pixel / 255 - mean) / std",
+               error);
+}
+
+static ssm2d_status add_data(ssm2d_context *context, export_notes *n, const ssm2d_model *m,
+                             int channels, ssm2d_error *error)
+{
+    const run_data *d = &m->data;
+    ssm2d_status status = add(context, n, "task", d->task->name, error);
+    if (!status && d->names)
+        status =
+            add_json(context, n, OUTPUTS_KEY,
+                     cJSON_CreateStringArray((const char *const *)d->names, d->outputs), error);
+    if (!status && d->task->note_labels)
+        status = add(context, n, "labels", d->task->note_labels, error);
+    if (!status) status = add(context, n, "probabilities", loss_at(m->loss)->activation, error);
+    if (!status) status = add_channels(context, n, "mean", d->norm.mean, channels, error);
+    if (!status) status = add_channels(context, n, "std", d->norm.std, channels, error);
+    if (!status) status = add_setting(context, n, m, "interpolation", error);
+    if (!status) status = add_setting(context, n, m, "eval_crop", error);
+    return status ? status : add_preparation(context, n, m, error);
+}
+
+/* Describes the data too if the model is that of a run. *notes is zeroed before the call; the
+ * caller frees it, also after a failure. */
+static ssm2d_status make_notes(ssm2d_context *context, const ssm2d_model *m, export_notes *n,
+                               ssm2d_error *error)
+{
+    const model_config *c = &m->config;
+    char size[32], channels[16], mixed[128];
+    snprintf(size, sizeof size, "%dx%d", c->image[0], c->image[1]);
+    snprintf(channels, sizeof channels, "%d", c->channels);
+    mixer_config_text(&c->mixer, mixed, sizeof mixed);
+    ssm2d_status status = add(context, n, "ssm2d_version", ssm2d_version(), error);
+    if (!status) status = add(context, n, "model", c->model->name, error);
+    if (!status) status = add(context, n, "mixer", mixed, error);
+    if (!status) status = add_json(context, n, "config", model_config_to_json(c), error);
+    if (!status) status = add(context, n, "image_size", size, error);
+    if (!status) status = add(context, n, "channels", channels, error);
+    return status || !m->is_run ? status : add_data(context, n, m, c->channels, error);
+}
+
+static void free_notes(ssm2d_context *context, export_notes *n)
+{
+    for (int i = 0; i < n->count; i++) mem_free(context, n->text[i]);
+    *n = (export_notes){0};
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -134,8 +259,8 @@ static void report(const values *o, const model_config *c, size_t batch)
                   batch == 1 ? "" : "s", c->image[0], c->image[1]);
 }
 
-/* A kernel as large as the image is made for each channel of each mixer: with this many pixels it
- * takes a while, of which a single operator may be most. */
+/* Each channel of each mixer gets a kernel as large as the image. From this many pixels on that
+ * takes so long that progress per operator is not enough. */
 enum { MANY_PIXELS = 1 << 22 };
 
 static void announce(const model_config *c)
@@ -145,13 +270,6 @@ static void announce(const model_config *c)
                 "ssm2d export: kernels for images of %d x %d are large: this can take minutes and "
                 "gigabytes of memory\n",
                 c->image[0], c->image[1]);
-}
-
-static void show_progress(void *user, size_t done, size_t all)
-{
-    progress *p = user;
-    p->total = all;
-    progress_show(p, done);
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -165,23 +283,23 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!status) status = batch_of(o->batch, &batch, error);
     if (!status) status = check_output(o, error);
     if (!status) status = open_model(context, o, &m, error);
-    if (!status) status = export_notes_make(context, m, &notes, error);
+    if (!status) status = make_notes(context, m, &notes, error);
     if (status) goto done;
     const model_export what = {.config = &m->config,
                                .params = m->params,
                                .batch = batch,
                                .features = o->features == OPTION_UNSET ? 0 : (int)o->features,
-                               .path = o->output,
-                               .notes = notes.count,
-                               .note = notes.list,
-                               .progress = show_progress,
-                               .user = &shown};
+                               .file = {.path = o->output,
+                                        .notes = notes.count,
+                                        .note = notes.list,
+                                        .progress = progress_hook,
+                                        .user = &shown}};
     announce(&m->config);
     status = model_export_onnx(context, &what, error);
     progress_end(&shown);
     if (!status) report(o, &m->config, batch);
 done:
-    export_notes_free(context, &notes);
+    free_notes(context, &notes);
     ssm2d_model_close(m);
     return status;
 }
@@ -192,20 +310,20 @@ static const char about[] =
     "\n"
     "  ssm2d export runs/demo -o demo.onnx\n"
     "\n"
-    "The input is `images`, of shape (N, channels, rows, columns), float: pixels from 0 to 1, less "
-    "the mean of each channel and divided by its standard deviation. The output is `logits`, (N, "
-    "outputs); with --features also `features`, (N, tokens, dim). The file's metadata say what a "
-    "program needs to prepare images and to name outputs: image_size, channels, mean, std, "
-    "interpolation, eval_crop, preparation (the steps in words), labels and classes, and which "
-    "model it is: model, mixer, config and "
-    "ssm2d_version.\n"
+    "The input is `images`, of shape (N, channels, rows, columns), float: pixels from 0 to 1, "
+    "normalised by the mean and standard deviation of each channel. The output is `logits`, (N, "
+    "outputs); with --features also `features`, (N, tokens, dim). The file's metadata describe how "
+    "to prepare images (image_size, channels, mean, std, interpolation, eval_crop, and "
+    "preparation, "
+    "the steps in words), the outputs (task, labels, and their names in classes), and the model "
+    "(model, mixer, config, ssm2d_version).\n"
     "\n"
-    "A mixer is written as the convolution that it is at the file's image size, with --image-size "
-    "at another one than that of training. For images of more than four million pixels the kernels "
-    "take minutes and gigabytes of memory; a line says so.\n"
+    "A mixer is written as a convolution for the image size of the file, which --image-size "
+    "changes. For images of more than four million pixels the kernels take minutes and gigabytes "
+    "of memory; a message says so.\n"
     "\n"
-    "--config and --weights export a model from files, as `ssm2d run` takes them; the metadata do "
-    "not say then how images are prepared.";
+    "--config and --weights export a model from the files of `ssm2d run`; the metadata then do not "
+    "describe how to prepare images.";
 
 const command command_export = {
     "export", "write a trained model as ONNX", about, options, check_values, run, 0};

@@ -10,7 +10,7 @@
 
 /* ---- as text --------------------------------------------------------------------------------- */
 
-/* A line for a key; of a choice with the names that it may have, unless its help explains them. */
+/* Prints a line for a key; for a choice with its names, unless the help mentions them all. */
 static void print_key(const char *key, const char *help, const ssm2d_field *f)
 {
     int unsaid = 0;
@@ -21,16 +21,10 @@ static void print_key(const char *key, const char *help, const ssm2d_field *f)
     printf("%s\n", unsaid ? ")" : "");
 }
 
-static const ssm2d_field *find_field(const ssm2d_field *fields, const char *name)
-{
-    while (fields && fields->name && strcmp(fields->name, name)) fields++;
-    return fields && fields->name ? fields : NULL;
-}
-
 static const ssm2d_field *mixer_field(const layer_kind *kind, const char *name)
 {
     const ssm2d_field *place = mixer_place_field();
-    return strcmp(place->name, name) ? find_field(mixer_fields(kind), name) : place;
+    return strcmp(place->name, name) ? field_find(mixer_fields(kind), name) : place;
 }
 
 static ssm2d_status print_families(ssm2d_error *error)
@@ -47,8 +41,8 @@ static ssm2d_status print_families(ssm2d_error *error)
         if (status) return status;
         printf("%skeys of a model of the family %s:\n\n", i ? "\n" : "", m->family->name);
         for (int k = 0; model_config_key(&c, k, key, &help); k++) {
-            const ssm2d_field *f = find_field(model_common_fields(), key);
-            print_key(key, help, f ? f : find_field(m->family->fields, key));
+            const ssm2d_field *f = field_find(model_common_fields(), key);
+            print_key(key, help, f ? f : field_find(m->family->fields, key));
         }
     }
     return SSM2D_OK;
@@ -84,7 +78,7 @@ static const char *const kind_names[] = {
     [SSM2D_KIND_CHOICE] = "choice", [SSM2D_KIND_TEXT] = "text", [SSM2D_KIND_PAIR] = "pair",
     [SSM2D_KIND_LIST] = "list"};
 
-/* The values that a field may have: names, some numbers, or bounds. */
+/* Adds the valid values of a field: names, a list of integers, or bounds. */
 static int add_values(cJSON *entry, const ssm2d_field *f)
 {
     cJSON *list;
@@ -120,7 +114,7 @@ static int add_fields(cJSON *object, const ssm2d_field *fields)
     return good;
 }
 
-/* Every family once, in the order of its first model. */
+/* Adds every family once, in the order of its first model. */
 static int add_families(cJSON *root)
 {
     cJSON *families = cJSON_AddObjectToObject(root, "families"), *fields;
@@ -148,7 +142,7 @@ static int add_mixers(cJSON *root)
     return good;
 }
 
-/* The values of a model's keys; 0 and empty lists must be given. */
+/* Adds the values of a model's keys; keys with 0 or an empty list must be given. */
 static int add_model(cJSON *models, const model *m)
 {
     model_config c;

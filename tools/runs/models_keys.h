@@ -4,10 +4,10 @@
 
 #include "ssm2d.h"
 
-/* Prints the keys of each family and each mixer, with what they are. */
+/* Prints the keys of each family and each mixer, with their help. */
 ssm2d_status models_keys_text(ssm2d_error *error);
-/* Prints them as JSON with kinds and bounds, and the values that they have in every model, listed
- * or not, and in each of its mixers: enough for another program to read a configuration as this one
+/* Prints them as JSON with kinds and bounds, and with their values in every model, including hidden
+ * ones, and in each of its mixers: enough for another program to read a configuration as this one
  * does. */
 ssm2d_status models_keys_json(ssm2d_error *error);
 

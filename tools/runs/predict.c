@@ -1,19 +1,23 @@
-/* ssm2d predict - classifies image files with a trained model. */
+/* ssm2d predict - predictions of a trained model for image files. */
 #include "core/context.h"
 #include "core/status.h"
+#include "data/listing.h"
 #include "data/picture.h"
+#include "io/image.h"
 #include "io/json.h"
 #include "io/text.h"
-#include "predict_files.h"
 #include "run_weights.h"
 #include "tools/command.h"
-#include "tools/ignored.h"
 #include "tools/written.h"
 #include "train/run_folder.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct values {
@@ -27,46 +31,119 @@ typedef struct values {
 static const option options[] = {
     {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
     {"IMAGE", OPTION_LIST, offsetof(values, images),
-     "image files, and folders, of which all images are taken, those of the folders in them too",
-     .positional = 1},
+     "image files, or folders, which are searched recursively", .positional = 1},
     {"top", OPTION_INT, offsetof(values, top),
-     "number of labels to print for each image; when not given the 3 likeliest, or all attributes "
-     "that it has",
+     "number of labels to print for each image; when not given, the 3 likeliest classes, or all "
+     "attributes above 50 %",
      .low = 1, .high = 1000},
     {"eval-crop", OPTION_DOUBLE, offsetof(values, eval_crop),
-     "take the middle of images, this part of their shorter side; 0 squashes all of it into the "
-     "model's size; the run's setting when not given",
+     "crop the centre of images, this fraction of their shorter side; 0 resizes the whole image "
+     "without keeping its aspect ratio; the run's setting when not given",
      .low = 0, .high = 1},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
      "resize images to this side in pixels, or to ROWSxCOLS; the size of training when not given",
      .value = "SIZE"},
     {"weights", OPTION_CHOICE, offsetof(values, weights),
-     "weights of the latest or the best epoch; when not given of the best, where the run has them",
+     "weights of the latest or the best epoch; when not given, the best if the run has them",
      .choice = run_weights_at},
     {"max-pixels", OPTION_INT, offsetof(values, max_pixels),
-     "refuse images of more pixels before decoding them; the run's setting when not given",
+     "refuse images with more pixels before decoding them; the run's setting when not given",
      .low = 1, .high = 1e15},
     {"json", OPTION_FLAG, offsetof(values, json), .help = "print JSON, one object per line"},
     {"csv", OPTION_FLAG, offsetof(values, csv),
-     .help = "print CSV, a line per image below a line with the names of the columns"},
+     .help = "print CSV: a header, and a line per image"},
     {0}};
+
+/* ---- image files ----------------------------------------------------------------------------- */
+
+enum { MAX_DEPTH = 64 };
+
+/* Adds an entry of a folder to the images, the folders, or the ignored files. Links to folders are
+ * not followed, because they may form a cycle. */
+static ssm2d_status sort_entry(const char *path, listing *files, listing *folders,
+                               ssm2d_error *error)
+{
+    struct stat named, info;
+    if (!lstat(path, &named) && S_ISDIR(named.st_mode))
+        return listing_append(folders, path, 0, error);
+    if (!stat(path, &info) && S_ISREG(info.st_mode) && image_named(path))
+        return listing_append(files, path, 1, error);
+    return listing_ignore(files, path, error);
+}
+
+static ssm2d_status read_folder(const char *folder, listing *files, listing *folders,
+                                ssm2d_error *error)
+{
+    const size_t first = files->count;
+    ssm2d_status status = SSM2D_OK;
+    DIR *dir = opendir(folder);
+    if (!dir) return fail_errno(error, folder, "cannot be opened");
+    errno = 0;
+    for (struct dirent *found; !status && (found = readdir(dir)); errno = 0) {
+        char path[PATH_MAX];
+        if (found->d_name[0] == '.') continue;
+        status = dataset_path(path, sizeof path, folder, found->d_name, error);
+        if (!status) status = sort_entry(path, files, folders, error);
+    }
+    if (!status && errno) status = fail_errno(error, folder, "cannot be read");
+    closedir(dir);
+    listing_sort(files, first);
+    listing_sort(folders, 0);
+    return status;
+}
+
+static ssm2d_status add_folder(const char *folder, int depth, listing *files, ssm2d_error *error)
+{
+    listing folders = {.context = files->context};
+    if (depth > MAX_DEPTH)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: folders are nested more than %d deep",
+                    text_path(folder), MAX_DEPTH);
+    ssm2d_status status = read_folder(folder, files, &folders, error);
+    for (size_t i = 0; i < folders.count && !status; i++)
+        status = add_folder(listing_name(&folders, i), depth + 1, files, error);
+    listing_free(&folders);
+    return status;
+}
+
+/* Adds the files to *files, an empty listing, in the order of the words; files in a folder are
+ * sorted by name, before those of its subfolders. The label of an entry is 1 if found in a folder;
+ * such files must be regular. Non-image files in folders are counted as ignored. */
+static ssm2d_status find_files(const word_list *words, listing *files, ssm2d_error *error)
+{
+    ssm2d_status status = SSM2D_OK;
+    for (int i = 0; i < words->count && !status; i++) {
+        const char *word = words->words[i];
+        const size_t before = files->count;
+        if (!is_folder(word)) {
+            status = listing_append(files, word, 0, error);
+            continue;
+        }
+        status = add_folder(word, 0, files, error);
+        if (!status && files->count == before)
+            status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: has no images: expected %s",
+                          text_path(word), image_endings((char[IMAGE_LIST]){0}));
+    }
+    return status;
+}
+
+/* ---- predictions ----------------------------------------------------------------------------- */
 
 typedef struct job {
     ssm2d_context *context;
     const values *options;
     const char *weights; /* last or best */
-    int begun;           /* something was printed */
+    int begun;           /* whether something was printed */
     run_model m;
     ssm2d_session *session;
     task_outputs outputs;
     float *out;     /* of the model */
-    double *values; /* [outputs]: what it means */
+    double *values; /* [outputs]: probabilities */
 } job;
 
-/* 0: not given. */
+/* --top; 0: not given. */
 static int top_of(const values *o) { return o->top == OPTION_UNSET ? 0 : (int)o->top; }
 
-/* Weights that are finite may still be so large that what the model computes is not. */
+/* Finite weights may be so large that the outputs are not finite. */
 static ssm2d_status check_finite(const job *j, const char *path, ssm2d_error *error)
 {
     const char *const *names = j->outputs.names;
@@ -75,14 +152,15 @@ static ssm2d_status check_finite(const job *j, const char *path, ssm2d_error *er
         if (!isfinite(j->out[i])) {
             snprintf(name, sizeof name, "%d", i);
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: the model gives %g for %s %s: it cannot predict for this image",
-                        text_path(path), (double)j->out[i], j->m.data.task->one,
-                        names ? text_show(names[i], strlen(names[i]), name, sizeof name) : name);
+                        "%s: the output of the model for %s %s is %g: no prediction is possible",
+                        text_path(path), j->m.data.task->one,
+                        names ? text_show(names[i], strlen(names[i]), name, sizeof name) : name,
+                        (double)j->out[i]);
         }
     return SSM2D_OK;
 }
 
-/* What stands above the first result. */
+/* Prints the line above the first result. */
 static void print_head(job *j)
 {
     if (j->begun) return;
@@ -125,14 +203,14 @@ static ssm2d_status print_json(const job *j, const char *path, const task_predic
     return result_print(root, good, JSON_ONE_LINE, error);
 }
 
-/* found: in a folder, where a pipe is not waited for. */
+/* found: the file was found in a folder, so it must be regular: opening a pipe could block. */
 static ssm2d_status predict(job *j, const char *path, int found, ssm2d_error *error)
 {
     const image_read_options how = {.max_pixels = j->options->max_pixels == OPTION_UNSET
                                                       ? (size_t)j->m.settings.options.max_pixels
                                                       : (size_t)j->options->max_pixels,
                                     .regular = found};
-    /* decoded row by row into the session's resizing, so that a large photo is never in memory */
+    /* resized while it is decoded row by row, so that a large photo is never in memory whole */
     ssm2d_status status = picture_read(j->context, path, &how, session_resize(j->session),
                                        session_pixels(j->session), error);
     if (status) return status;
@@ -149,7 +227,7 @@ static ssm2d_status predict(job *j, const char *path, int found, ssm2d_error *er
     return SSM2D_OK;
 }
 
-/* Predicts for all images; a file that cannot be read is reported, and the others go on. */
+/* Predicts for all images; reports a file that cannot be read, and continues. */
 static ssm2d_status predict_all(job *j, const listing *files, ssm2d_error *error)
 {
     const size_t count = files->count;
@@ -164,12 +242,12 @@ static ssm2d_status predict_all(job *j, const listing *files, ssm2d_error *error
         fprintf(stderr, "ssm2d predict: %s\n", why.line);
         bad++;
     }
-    return bad ? fail(error, SSM2D_ERROR_ARGUMENT, "%zu of %zu images could not be classified", bad,
+    return bad ? fail(error, SSM2D_ERROR_ARGUMENT, "no prediction for %zu of %zu images", bad,
                       count)
                : SSM2D_OK;
 }
 
-/* The best weights, unless others are asked for or there are none yet. */
+/* The weights of --weights; else the best, if they exist. */
 static const char *choose_weights(const values *o)
 {
     char path[RUN_PATH];
@@ -193,7 +271,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     listing files = {.context = context};
     int size[2];
     ssm2d_status status = image_size_of(o->image_size, size, error);
-    if (!status) status = predict_files(&o->images, &files, error);
+    if (!status) status = find_files(&o->images, &files, error);
     if (!status)
         status = run_model_open(context, o->run, run_weights_file(j.weights), size, &j.m, error);
     if (status) {
@@ -231,12 +309,16 @@ done:
 }
 
 static const char about[] =
-    "Classifies images with the model of a run: resizes each image to the model's image size, "
-    "and prints the most likely labels with their probabilities, a line per image; of a model "
-    "for binary labels, the attributes that the image has. A file that cannot be read is "
-    "reported, and the others are classified. The data that the model was "
-    "trained on are not needed. Images are turned upright as their EXIF orientation says, and what "
-    "is transparent becomes white.";
+    "Predicts the labels of images with the model of a run: resizes each image to the model's "
+    "image size, and prints a line with the likeliest labels and their probabilities; for a model "
+    "of binary labels, the attributes above 50 %. Files that cannot be read are reported and "
+    "skipped. The training data are not needed. Images are rotated by their EXIF orientation, and "
+    "transparent pixels become white.";
 
-const command command_predict = {
-    "predict", "classify images with a trained model", about, options, check_values, run, 0};
+const command command_predict = {"predict",
+                                 "predict the labels of images with a trained model",
+                                 about,
+                                 options,
+                                 check_values,
+                                 run,
+                                 0};

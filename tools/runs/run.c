@@ -1,5 +1,5 @@
-/* ssm2d run - a model on arrays in files: logits, the loss for given labels, and its gradient for
- * every parameter. */
+/* ssm2d run - runs a model on arrays in files: logits, the loss for given labels, and its gradient
+ * for every parameter. */
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_BATCH = 64 }; /* images at a time, when there is no loss over all of them */
+enum { MAX_BATCH = 64 }; /* images per batch, unless the loss needs all of them in one */
 
 typedef struct values {
     const char *config, *weights, *input, *out, *labels, *grads;
@@ -37,10 +37,10 @@ static const option options[] = {
     {"grads", OPTION_STRING, offsetof(values, grads),
      "gradients of the loss to write, safetensors; needs --labels", .value = "FILE"},
     {"seed", OPTION_INT, offsetof(values, seed),
-     "random seed of mixers that the weights do not have", .low = 0, .high = 2147483647,
+     "random seed for mixers that are missing in the weights", .low = 0, .high = 2147483647,
      .default_value = "0"},
     {"allow_nonfinite", OPTION_FLAG, offsetof(values, allow_nonfinite),
-     .help = "write logits and gradients even when some are infinite or not a number"},
+     .help = "write logits and gradients even if some are infinite or NaN"},
     {0}};
 
 typedef struct job {
@@ -82,14 +82,14 @@ static ssm2d_status read_images(job *j, ssm2d_error *error)
     for (size_t i = 0; i < array.count && !status; i++)
         if (!isfinite(j->images[i]))
             status =
-                fail(error, SSM2D_ERROR_ARGUMENT, "%s: number %zu is %g: images must be finite",
+                fail(error, SSM2D_ERROR_ARGUMENT, "%s: element %zu is %g: images must be finite",
                      text_path(path), i, (double)j->images[i]);
 done:
     npy_free(j->context, &array);
     return status;
 }
 
-/* Reads the labels as targets: 1 for the class, 0 for the others. */
+/* Reads the labels as one-hot targets. */
 static ssm2d_status read_labels(job *j, ssm2d_error *error)
 {
     const char *path = j->options->labels;
@@ -149,8 +149,8 @@ static ssm2d_status read_weights(job *j, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* Refuses results that are not finite, unless they are asked for. Finite weights may be so large
- * that a result is not. */
+/* Refuses results that are not finite, unless --allow-nonfinite is given. Finite weights may be so
+ * large that a result is not finite. */
 static ssm2d_status check_finite(const job *j, const char *what, const float *x, size_t count,
                                  ssm2d_error *error)
 {
@@ -163,8 +163,8 @@ static ssm2d_status check_finite(const job *j, const char *what, const float *x,
     return SSM2D_OK;
 }
 
-/* Computes logits only, in batches of at most MAX_BATCH images. All batches are of the same size;
- * the last one may overlap with the one before. */
+/* Computes logits only, in batches of at most MAX_BATCH images. All batches have the same size; the
+ * last one may overlap the previous one. */
 static ssm2d_status infer(job *j, ssm2d_error *error)
 {
     ssm2d_session_options with = ssm2d_session_options_default();
@@ -180,7 +180,7 @@ static ssm2d_status infer(job *j, ssm2d_error *error)
     return check_finite(j, "logit", j->logits, j->batch * j->outputs, error);
 }
 
-/* Computes logits and loss of all images in one batch, and gradients when asked for. */
+/* Computes logits and loss of all images in one batch, and gradients if requested. */
 static ssm2d_status differentiate(job *j, ssm2d_error *error)
 {
     const size_t shape[] = {j->batch, j->outputs};
@@ -197,7 +197,7 @@ static ssm2d_status differentiate(job *j, ssm2d_error *error)
     graph_find(j->graph, "images")->data = j->images;
     targets->data = j->targets;
     graph_forward(j->graph);
-    /* copied now, as backward reuses the memory */
+    /* copied now, because backward reuses the memory */
     memcpy(j->logits, logits->data, j->batch * j->outputs * sizeof *j->logits);
     const float value = loss->data[0];
     status = check_finite(j, "logit", j->logits, j->batch * j->outputs, error);
@@ -226,7 +226,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
         for (int k = 0; k < 4; k++)
             if (outputs[i] && inputs[k] && file_is_same(outputs[i], inputs[k]))
                 return fail(error, SSM2D_ERROR_ARGUMENT,
-                            "%s: is read and would be replaced: give another file to %s",
+                            "%s: is an input and would be replaced: give another file to %s",
                             text_path(outputs[i]), i ? "--grads" : "--out");
     return SSM2D_OK;
 }
@@ -268,22 +268,22 @@ done:
 }
 
 static const char about[] =
-    "Runs a model on images in a file and writes the logits. The keys of a configuration are "
-    "listed by `ssm2d models --keys`. Weights have timm's names, so that a published DeiT "
-    "or Swin file can be used; of Swin also those of its authors.\n"
+    "Runs a model on images in a file and writes the logits. `ssm2d models --keys` lists the keys "
+    "of a configuration. Weights have timm's names, so published DeiT and Swin files can be used; "
+    "those of Swin's authors too.\n"
     "\n"
     "Weights without mixers can be used for a model with mixers, which are then initialised "
     "from --seed. The position embedding of weights for another image size is interpolated. "
     "Both are reported.\n"
     "\n"
-    "Images must be normalised already, as those that the model was trained on (data.json of "
-    "a run has the mean and standard deviation of pixels from 0 to 1).\n"
+    "Images must be normalised like the training images (data.json of a run has the mean and "
+    "standard deviation of pixels from 0 to 1).\n"
     "\n"
     "With --labels, prints the mean cross-entropy; with --grads, writes its gradient with "
     "respect to every parameter, under the names of the weights. Stochastic depth is off.\n"
     "\n"
-    "When a logit, the loss or a gradient is infinite or not a number, nothing is written and "
-    "the command fails, unless --allow-nonfinite is given.";
+    "If a logit, the loss or a gradient is infinite or NaN, nothing is written and the command "
+    "fails, unless --allow-nonfinite is given.";
 
 const command command_run = {"run",
                              "run a model on arrays in files: logits, loss, gradients",

@@ -1,6 +1,6 @@
-/* ssm2d curves - draws how a run went: losses and accuracies over its epochs; or any quantities of
- * several runs, each in a panel with a line for every run, or for the mean of those that differ by
- * their seed alone. */
+/* ssm2d curves - draws the loss and the metric of a run over its epochs; or any quantities of
+ * several runs, each in a panel with a line for every run, or for the mean of runs that differ only
+ * in their seed. */
 #include "core/context.h"
 #include "core/status.h"
 #include "data/dataset.h"
@@ -37,13 +37,13 @@ static double gain(const metric *l) { return l->blocks ? l->kernel_gains[0] : NA
 typedef struct quantity {
     const char *name, *label; /* label: followed by the metric's for a score */
     double (*of)(const metric *line);
-    int epochs; /* it is in the lines of epochs, not in those of steps */
+    int epochs; /* in the lines of epochs, not of steps */
     int is_log;
     int is_score; /* a value of the task's first metric */
-    /* of images that were not trained on: what it is called when these are validation images, in
-     * all runs or in some; NULL: the label */
+    /* for test images: the label if all runs use validation images instead, or some; NULL: the
+     * label */
     const char *validation_label, *mixed_label;
-    const char *needs; /* what a run without it lacks; NULL: time */
+    const char *needs; /* what a run needs to have it; NULL: only time */
 } quantity;
 
 static const quantity quantities[] = {
@@ -86,7 +86,7 @@ static int is_same(const char *name, const char *text, size_t length)
     return strlen(name) == length && !strncmp(name, text, length);
 }
 
-/* Scores are also called by the key of their metric, whichever task it belongs to. */
+/* A score may also be named by the key of its metric, of any task. */
 static int is_called(const quantity *q, const char *text, size_t length)
 {
     static const char test[] = "test-";
@@ -98,7 +98,7 @@ static int is_called(const quantity *q, const char *text, size_t length)
     return 0;
 }
 
-/* Reads a list of names, separated by commas. */
+/* Parses a comma-separated list of names. */
 static ssm2d_status choose(const char *names, const quantity *chosen[MAX_PANELS], int *count,
                            ssm2d_error *error)
 {
@@ -110,8 +110,8 @@ static ssm2d_status choose(const char *names, const quantity *chosen[MAX_PANELS]
         while (q->name && !is_called(q, at, length)) q++;
         if (!q->name)
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "--show %s: use some of loss, score, test-loss, test-score, lr, "
-                        "norm, mixer-norm and gain, with commas between them",
+                        "--show %s: use a comma-separated list of loss, score, test-loss, "
+                        "test-score, lr, norm, mixer-norm and gain",
                         text_show(at, length, shown, sizeof shown));
         if (*count == MAX_PANELS)
             return fail(error, SSM2D_ERROR_ARGUMENT, "--show: a picture has at most %d panels",
@@ -129,16 +129,15 @@ static const option options[] = {
     {"output", OPTION_STRING, offsetof(values, output), "picture to write: .png, .svg or .pdf",
      .value = "FILE", .letter = 'o', .required = 1},
     {"show", OPTION_STRING, offsetof(values, show),
-     "the panels, one line for each run in them: some of loss, score (the metric of the task, also "
-     "by its own name), test-loss, test-score, lr, norm (of the gradient), "
-     "mixer-norm and gain (of the first mixer), with commas between them; loss,test-score for "
-     "several runs when not given",
+     "the panels, each with a line per run: a comma-separated list of loss, score (the metric of "
+     "the task, also by its own name), test-loss, test-score, lr, norm (of the gradient), "
+     "mixer-norm and gain (of the first mixer); when not given, loss,test-score for several runs",
      .value = "NAMES"},
     {"mean", OPTION_FLAG, offsetof(values, mean),
-     "one line for all runs that differ by their seed alone: their mean, in a band of one standard "
-     "deviation (n - 1) to either side"},
+     "one line for all runs that differ only in their seed: their mean, in a band of plus or minus "
+     "one standard deviation (n - 1)"},
     {"no-title", OPTION_FLAG, offsetof(values, no_title),
-     "leave out the title and the note below, for a figure with a caption of its own"},
+     "omit the title and the note below, for a figure that has a caption"},
     {0}};
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -177,8 +176,9 @@ static void take_run(const report_run *run, const quantity *q, points *out)
     }
 }
 
-/* Mean and deviation over the runs of a group that have got as far as `line`, which is one of
- * theirs. Returns 0 when they do not all have a line there. at[run] is where to look for it. */
+/* Adds mean and deviation over the runs of a group that have reached `line`, which is one of
+ * theirs. Returns 0 if one of them has no line at that step. at[run] is where the search for it
+ * starts. */
 static int mean_at(const report *r, int group, const quantity *q, const metric *line, size_t *at,
                    points *out)
 {
@@ -200,7 +200,7 @@ static int mean_at(const report *r, int group, const quantity *q, const metric *
     return 1;
 }
 
-/* The run of a group with most lines, of those that count. */
+/* The run of a group with the most lines, without repeats. */
 static const report_run *longest_run(const report *r, int group)
 {
     const report_run *longest = NULL;
@@ -224,8 +224,8 @@ static ssm2d_status take_mean(const report *r, int group, const quantity *q, poi
     mem_free(r->context, at);
     if (out->count || !missed) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "--mean: the runs of %s have no lines of %s at the same steps, since their "
-                "log_every differ: leave out --mean, or %s",
+                "--mean: the runs of %s have no lines of %s at the same steps, because their "
+                "log_every differs: omit --mean, or %s",
                 r->groups[group].label, q->name, q->name);
 }
 
@@ -325,7 +325,7 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* A picture needs what a report can do without. */
+/* Refuses runs that a report would show, but that have nothing to draw. */
 static ssm2d_status check_run(const report_run *run, ssm2d_error *error)
 {
     if (run->known && run->metrics) return SSM2D_OK;
@@ -356,13 +356,12 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 
 const command command_curves = {
     "curves",
-    "draw losses and accuracies of runs over their epochs",
+    "draw losses and metrics of runs over their epochs",
     "Draws the loss and the metric of a run over its epochs, in training and on the test images, "
-    "from its metrics.jsonl. The run may still be training; it draws the same picture itself, as "
-    "curves.svg, after each epoch.\n"
-    "Of several runs, or with --show, each panel has one quantity, and a line for every run, or "
-    "with "
-    "--mean for every setup. Test images are the validation images of a run that has some.\n"
+    "from its metrics.jsonl. The run may still be training; it draws the same picture, curves.svg, "
+    "after each epoch.\n"
+    "For several runs, or with --show, each panel has one quantity, and a line for every run, or "
+    "with --mean for every setup. If a run has validation images, they replace the test images.\n"
     "  ssm2d curves runs/* --mean --show test-score -o curves.pdf",
     options,
     check_values,

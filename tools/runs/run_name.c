@@ -16,8 +16,8 @@
 static const char parent[] = "runs";
 enum { MAX_SAME = 10000, NAME = 64 };
 
-/* Copies the name of the data as it may stand in a path that is typed again: what a shell or a
- * terminal would take for something else becomes -. */
+/* Copies the name of the data for use in a path: characters that are special to a shell or terminal
+ * become -. */
 static void plain_name(const char *data, char name[NAME])
 {
     dataset_title(data, name, NAME);
@@ -31,7 +31,7 @@ static void plain_name(const char *data, char name[NAME])
 
 ssm2d_status run_name_make(const train_settings *s, char folder[RUN_PATH], ssm2d_error *error)
 {
-    char name[NAME], date[32], number[16] = "";
+    char name[NAME], date[32], suffix[16] = "";
     const time_t now = time(NULL);
     struct tm local;
     plain_name(s->options.data, name);
@@ -40,17 +40,16 @@ ssm2d_status run_name_make(const train_settings *s, char folder[RUN_PATH], ssm2d
     ssm2d_status status = folder_make(parent, error);
     for (int i = 2; !status && i < MAX_SAME; i++) {
         snprintf(folder, RUN_PATH, "%s/%s-%s-%s%s", parent, name, s->model.model->name, date,
-                 number);
-        if (!mkdir(folder, 0777)) return SSM2D_OK; /* nobody else has made it */
+                 suffix);
+        if (!mkdir(folder, 0777)) return SSM2D_OK; /* this process has created it */
         if (errno != EEXIST)
-            return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be made: %s: --out gives another",
+            return fail(error, SSM2D_ERROR_SYSTEM, "%s: cannot be created: %s: use --out",
                         text_path(folder), strerror(errno));
-        snprintf(number, sizeof number, "-%d", i);
+        snprintf(suffix, sizeof suffix, "-%d", i);
     }
     if (status) return status;
     return fail(error, SSM2D_ERROR_SYSTEM,
-                "%s: is there already, as are those with a number: "
-                "--out gives another",
+                "%s: exists already, like all those with lower numbers: use --out",
                 text_path(folder));
 }
 
@@ -66,9 +65,9 @@ const char *checked_images_path(const char *data, char path[RUN_PATH])
     uint64_t hash = HASH_START;
     int length = 0;
     if (!getcwd(here, sizeof here)) return NULL;
-    hash_add(&hash, here, strlen(here)); /* a relative folder means another one elsewhere */
+    hash_add(&hash, here, strlen(here)); /* a relative path depends on the current folder */
     hash_add(&hash, data, strlen(data));
-    if (cache && *cache == '/') /* others are to be ignored, says the XDG specification */
+    if (cache && *cache == '/') /* the XDG specification says to ignore relative paths */
         length = snprintf(path, RUN_PATH, "%s/ssm2d", cache);
     else if (home && *home == '/')
         length = snprintf(path, RUN_PATH, "%s/.cache/ssm2d", home);

@@ -20,15 +20,14 @@ typedef struct values {
 
 static const option options[] = {
     {"RUN", OPTION_LIST, offsetof(values, runs),
-     "folders of runs; those that differ only by their seed are taken together", .positional = 1},
+     "folders of runs; those that differ only in their seed are grouped", .positional = 1},
     {"output", OPTION_STRING, offsetof(values, output), "page to write: .html", .value = "FILE",
      .letter = 'o', .required = 1},
     {"no-data", OPTION_FLAG, offsetof(values, no_data),
-     .help = "leave out what needs the test images: confusion matrix, table of labels, wrong "
-             "images and "
-             "receptive fields"},
+     .help = "omit the sections that need the test images: confusion matrix, table of labels, "
+             "wrong images and receptive fields"},
     {"no-measure", OPTION_FLAG, offsetof(values, no_measure),
-     .help = "leave out the time per operator, which is measured now"},
+     .help = "omit the time per operator, which is measured by this command"},
     {0}};
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -57,7 +56,7 @@ static void show_progress(void *user, const char *what, const char *run, size_t 
     progress_show(&w->progress, done);
 }
 
-/* Runs the model until a second is over, as `ssm2d bench train --quick` does. */
+/* Runs the model for a second, as `ssm2d bench train --quick` does. */
 static ssm2d_status measure(void *user, ssm2d_context *context, const model_config *config,
                             size_t batch, report_operator ops[REPORT_OPERATORS], int *count,
                             ssm2d_error *error)
@@ -100,18 +99,17 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 static const char about[] =
     "Writes one HTML page about one or several runs, for any browser and without network: curves "
     "of all runs with values under the pointer; a table with mean and standard deviation over runs "
-    "that differ only by their seed; confusion matrix, a table of the classes (with binary labels "
-    "of the attributes) and the images that are most wrong, from evaluating each run on "
-    "its test images; kernels and receptive fields; the time of each operator, measured now; all "
-    "settings, with the differences between runs marked; and the environment.\n"
+    "that differ only in their seed; confusion matrix, table of labels and the images with the "
+    "highest loss, from an evaluation of each run on its test images; kernels and receptive "
+    "fields; the time of each operator, measured by this command; all settings, with the "
+    "differences between runs marked; and the environment.\n"
     "\n"
     "  ssm2d report runs/demo -o report.html\n"
     "  ssm2d report DIR/runs/* -o table1.html\n"
     "\n"
-    "The second is for the runs of ssm2d reproduce --out DIR. "
-    "Runs may be unfinished, interrupted or failed, and are shown as such. What cannot be made, "
-    "because the data are gone or there are no weights yet, is named in the page, and the rest is "
-    "there.";
+    "The second example is for the runs of ssm2d reproduce --out DIR. Runs may be unfinished, "
+    "interrupted or failed, and are shown as such. Sections that are impossible, because the data "
+    "are missing or there are no weights yet, are named in the page.";
 
 const command command_report = {
     .name = "report",

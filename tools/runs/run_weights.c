@@ -10,7 +10,7 @@ enum { MAX_SIDE = 16384 };
 ssm2d_status image_size_of(const char *text, int size[2], ssm2d_error *error)
 {
     int end = 0;
-    char said[32];
+    char shown[32];
     size[0] = size[1] = 0;
     if (!text) return SSM2D_OK;
     if (sscanf(text, "%6d%n", &size[0], &end) == 1 && text[end] == 0)
@@ -20,5 +20,5 @@ ssm2d_status image_size_of(const char *text, int size[2], ssm2d_error *error)
     if (size[0] >= 1 && size[1] >= 1 && size[0] <= MAX_SIDE && size[1] <= MAX_SIDE) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT,
                 "--image-size=%s: use a side in pixels, or ROWSxCOLS, each from 1 to %d",
-                text_show(text, strlen(text), said, sizeof said), MAX_SIDE);
+                text_show(text, strlen(text), shown, sizeof shown), MAX_SIDE);
 }

@@ -13,7 +13,7 @@ static inline const char *run_weights_at(int i)
     return names[i];
 }
 
-/* Parses --image-size: 32, or 24x40 for rows and columns. NULL gives 0: the size of training. */
+/* Parses --image-size: 32, or 24x40 for rows and columns. NULL gives 0, the size of training. */
 ssm2d_status image_size_of(const char *text, int size[2], ssm2d_error *error);
 
 /* Returns the run's file for a name of --weights. */

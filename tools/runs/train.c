@@ -32,24 +32,24 @@ static const option options[] = {
      "runs/DATA-MODEL-DATE)",
      .value = "RUN", .letter = 'o'},
     {"resume", OPTION_STRING, offsetof(values, resume),
-     "resume this run, with its own settings; --data may say where its images are now, --epochs "
-     "may make it longer, --workers, --memory and --bad-images may differ",
+     "resume this run with its settings, except --data (the new path of its images), --epochs (to "
+     "make it longer), --workers, --memory and --bad-images",
      .value = "RUN"},
     {"overwrite", OPTION_FLAG, offsetof(values, overwrite),
      .help = "replace the run in --out, if there is one"},
     {"model", OPTION_STRING, offsetof(values, model),
      "a model, see ssm2d models (default: vit-mini)", .value = "NAME", .offers = model_name_at},
     {"mixer", OPTION_STRING, offsetof(values, mixer),
-     "the mixer inside a block: ssm2d, s4nd, ema or none (default: the model's own, "
-     "which ssm2d models marks: ssm2d, of Mega ema)",
+     "the mixer inside a block: ssm2d, s4nd, ema, conv or none (default: that of the model, marked "
+     "by ssm2d models)",
      .value = "NAME", .offers = mixer_name_at},
     {"recipe", OPTION_STRING, offsetof(values, recipe),
-     "settings that belong together, such as small or deit, which all others replace",
+     "a named list of settings, such as small or deit, which all other settings override",
      .value = "NAME", .offers = recipe_name_at},
     {"print-settings", OPTION_FLAG, offsetof(values, print_settings),
-     .help = "print all settings and where each comes from, and do not train"},
+     .help = "print all settings and the origin of each, and do not train"},
     {"config", OPTION_STRING, offsetof(values, config),
-     "JSON file of settings, which the options replace", .value = "FILE"},
+     "JSON file of settings, which the options override", .value = "FILE"},
     {"set", OPTION_LIST, offsetof(values, set),
      "any setting, such as mixer.directions=2; may be repeated", .value = "KEY=VALUE"},
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
@@ -63,7 +63,7 @@ static const option options[] = {
 #undef OPTION
     {0}};
 
-/* The same in groups. */
+/* The options in groups, for --help=all. */
 static const option_group groups[] = {{"run, model and settings", NULL},
                                       {NULL, "out"},
                                       {NULL, "resume"},
@@ -101,33 +101,20 @@ static int may_change(const char *field)
            || !strcmp(field, "memory") || !strcmp(field, "bad_images");
 }
 
-static ssm2d_status changes_of(const values *o, train_changes *c, ssm2d_error *error)
+static train_changes changes_of(const values *o)
 {
-    train_options some;
-    train_options_default(&some);
-    *c = (train_changes){
-        .data = o->text_data, .memory = o->text_memory, .bad_images = o->text_bad_images};
-    ssm2d_status status = SSM2D_OK;
-    if (o->text_epochs) {
-        status = train_options_set(&some, "epochs", o->text_epochs, error);
-        c->epochs = some.epochs;
-    }
-    if (o->text_workers && !status) {
-        status = train_options_set(&some, "workers", o->text_workers, error);
-        c->workers = some.workers;
-    }
-    if (o->text_memory && !status)
-        status = train_options_set(&some, "memory", o->text_memory, error);
-    if (o->text_bad_images && !status)
-        status = train_options_set(&some, "bad_images", o->text_bad_images, error);
-    return status;
+    return (train_changes){.data = o->text_data,
+                           .epochs = o->text_epochs,
+                           .workers = o->text_workers,
+                           .memory = o->text_memory,
+                           .bad_images = o->text_bad_images};
 }
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
 {
     const values *o = v;
     train_settings s;
-    train_changes changes;
+    const train_changes changes = changes_of(o);
     char name[OPTION_KEY], written[OPTION_KEY + 2];
     const char *other = o->out              ? "--out"
                         : o->config         ? "--config"
@@ -150,19 +137,19 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                             "%s cannot be combined with --resume: a run keeps its settings, except "
                             "--data, --epochs, --workers, --memory and --bad-images",
                             other)
-                     : changes_of(o, &changes, error);
+                     : train_changes_check(&changes, error);
     if (o->overwrite && !o->out)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--overwrite needs --out: say which run it may replace");
+                    "--overwrite needs --out: name the run that it may replace");
     if (o->recipe && !recipe_find(o->recipe, error)) return SSM2D_ERROR_ARGUMENT;
-    if (o->config) return SSM2D_OK; /* can be checked only with the settings in that file */
+    if (o->config) return SSM2D_OK; /* checked later, with the settings of that file */
     ssm2d_status status = train_values_settings(NULL, o, &s, error);
     return status ? status : train_options_check(&s.options, error);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Makes a folder for a run that was given none. Of several processes the first has it. */
+/* Creates a folder for a run without --out. Only the first process uses it. */
 static ssm2d_status name_folder(const train_settings *s, const run_control *hooks,
                                 char folder[RUN_PATH], ssm2d_error *error)
 {
@@ -171,7 +158,7 @@ static ssm2d_status name_folder(const train_settings *s, const run_control *hook
         return SSM2D_OK;
     }
     const ssm2d_status status = run_name_make(s, folder, error);
-    if (!status) printf("the folder of the run is %s; --out gives another\n", folder);
+    if (!status) printf("the folder of the run is %s; --out chooses another\n", folder);
     return status;
 }
 
@@ -182,7 +169,7 @@ static ssm2d_status start(ssm2d_context *context, const values *o, run_control *
     char checked[RUN_PATH];
     ssm2d_status status = train_values_settings(context, o, &s, error);
     if (!status) status = train_options_check(&s.options, error);
-    stop_signals_catch(); /* not before: a pipe in the place of --config may never end */
+    stop_signals_catch(); /* not earlier: if --config is a pipe, reading it may never end */
     if (!status && o->out && !o->overwrite && hooks->cluster->rank == 0 && run_exists(o->out)
         && !run_not_begun(o->out))
         status = fail(error, SSM2D_ERROR_ARGUMENT,
@@ -202,11 +189,9 @@ static ssm2d_status start(ssm2d_context *context, const values *o, run_control *
 static ssm2d_status resume(ssm2d_context *context, const values *o, const run_control *hooks,
                            train_result *result, ssm2d_error *error)
 {
-    train_changes changes;
-    ssm2d_status status = changes_of(o, &changes, error);
+    const train_changes changes = changes_of(o);
     stop_signals_catch();
-    return status ? status
-                  : train_resume_changed(context, o->resume, &changes, hooks, result, error);
+    return train_resume_changed(context, o->resume, &changes, hooks, result, error);
 }
 
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
@@ -239,23 +224,23 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
         return stop_signals_end(error, "stopped by a signal before the run began");
     if (result.stopped)
         return stop_signals_end(
-            error, "stopped by a signal; step %ld is saved: go on with ssm2d train --resume %s",
+            error, "stopped by a signal; step %ld is saved: continue with ssm2d train --resume %s",
             result.step, text_path(folder));
     train_view_end(&view, folder, &result);
     return SSM2D_OK;
 }
 
 static const char brief[] =
-    "Trains a vision transformer on images, and writes everything into the folder of the run. Own "
-    "images are a folder that has a folder of images for each class:\n"
+    "Trains a vision transformer on images, and writes everything into the folder of the run. Your "
+    "own images are a folder with a subfolder of images for each class:\n"
     "\n"
     "  ssm2d train --data photos\n"
     "  ssm2d predict runs/photos-vit-mini-2026-11-18 new.jpg more-photos\n"
     "  ssm2d train --resume runs/photos-vit-mini-2026-11-18\n"
     "\n"
-    "Settings that are not given are chosen to fit the images, which the first lines say. Ctrl-C "
-    "writes a checkpoint before it exits; --resume goes on from it, as if there had been no "
-    "interruption.";
+    "Settings that are not given are chosen to fit the images; the first lines of output list "
+    "them. Ctrl-C writes a checkpoint before it exits; --resume continues from it, as if there had "
+    "been no interruption.";
 
 static const char about[] =
     "Trains a vision transformer on a data set and writes everything into the folder of the "
@@ -264,8 +249,8 @@ static const char about[] =
     "  train.json, config.json, data.json   settings, model, data\n"
     "  last.safetensors                     latest checkpoint, for --resume\n"
     "  model.safetensors, best.safetensors  weights of the latest and the best epoch\n"
-    "  metrics.jsonl, curves.svg            losses and accuracies, and their curves\n"
-    "  machines.json                        where it was trained, with which version\n"
+    "  metrics.jsonl, curves.svg            losses and metrics, and their curves\n"
+    "  machines.json                        machines and versions that trained it\n"
     "\n"
     "A run that was interrupted, even killed, resumes from its last checkpoint and ends with "
     "the weights that it would have had without the interruption: the same seed gives the "
@@ -277,27 +262,26 @@ static const char about[] =
     "training images at random and help in longer runs, such as flip=true, crop_padding=4; "
     "and the keys of a model (dim, depth, pos_embed, drop_path, mixer.init, mixer.values ..: "
     "see ssm2d models --keys). A file for --config has them as keys of one JSON object, with "
-    "_ in place of -, and those of the mixer in an object \"mixer\". Later settings replace "
-    "earlier ones: --recipe, --config, --model, --mixer, --set, other options. The model is chosen "
-    "first, wherever its name is given; --print-settings shows what comes of it.\n"
+    "_ in place of -, and those of the mixer in an object \"mixer\". Settings override earlier "
+    "ones in this order: --recipe, --config, --model, --mixer, --set, other options. The model is "
+    "chosen first, wherever its name is given; --print-settings shows the result.\n"
     "\n"
-    "Settings that are not given are chosen to fit the data when these are an image folder or idx "
-    "files: a batch that leaves 10 steps in an epoch, and epochs for 300 steps at least; for image "
-    "folders flip=true, resized_crop and bad_images=few as well. Without test or validation "
-    "images a tenth is held out. A recipe chooses batch, epochs and augmentation itself, and data "
-    "sets with a name keep the defaults below. The first lines of a run say what was chosen.\n"
+    "For image folders and idx files, settings that are not given are chosen to fit the data: a "
+    "batch that gives 10 steps per epoch, and epochs for at least 300 steps; for image folders "
+    "also flip=true, resized_crop and bad_images=few. Without test or validation images a tenth is "
+    "held out. A recipe sets batch, epochs and augmentation, and named data sets keep the defaults "
+    "below. The first lines of output list the chosen settings.\n"
     "\n"
-    "Images are resized to the model's image size (image=32, or image=[24,40]). When it is "
-    "not given, it is the size of the data's images if the data set has one and it can be "
-    "cut into patches, otherwise the model's own, as for image folders, whose images may have any "
-    "size. Image folders have 3 channels unless channels=1 is given, and are normalised with "
-    "ImageNet's mean and standard deviation; "
-    "other data with their own. Images are turned upright as their EXIF orientation says, and "
-    "what is transparent becomes white. Files in an image folder that are no images (ssm2d version "
-    "lists the kinds that are read) are counted and left out. Images that do not fill the last "
-    "batch of an epoch are left out of it; these are different images in each epoch.";
+    "Images are resized to the model's image size (image=32, or image=[24,40]). When not given, it "
+    "is the size of the data's images if they all have the same size and it can be cut into "
+    "patches; otherwise that of the model, as for image folders, whose images may have any size. "
+    "Image folders have 3 channels unless channels=1 is given, and are normalised with ImageNet's "
+    "mean and standard deviation; other data with their own. Images are rotated by their EXIF "
+    "orientation, and transparent pixels become white. Non-image files in an image folder (ssm2d "
+    "version lists the formats) are counted and ignored. Images that do not fill the last batch of "
+    "an epoch are left out, different ones in each epoch.";
 
-/* Data sets and augmentations, as their own files describe them. */
+/* Lists data sets, recipes and augmentations. */
 static void more_help(const help_page *page)
 {
     const char *name, *help;

@@ -3,6 +3,7 @@
 #include "core/status.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "tools/setting_hint.h"
 #include "train/data_defaults.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static ssm2d_status apply_set(const word_list *list, train_settings *s, ssm2d_er
     return status;
 }
 
-/* Sets the model, which comes before all other settings, as it resets the keys of a model. */
+/* Sets the model first, because it resets all keys of the model. */
 static ssm2d_status set_model(const train_values *o, train_settings *s, int *is_set,
                               ssm2d_error *error)
 {
@@ -40,7 +41,7 @@ static ssm2d_status set_model(const train_values *o, train_settings *s, int *is_
     return name ? train_settings_set(s, where, "model", name, error) : SSM2D_OK;
 }
 
-/* Sets what the command line gives, but for the model. */
+/* Applies the command line, except the model. */
 static ssm2d_status apply(const train_values *o, train_settings *s, ssm2d_error *error)
 {
     ssm2d_status status = SSM2D_OK;
@@ -54,7 +55,7 @@ static ssm2d_status apply(const train_values *o, train_settings *s, ssm2d_error 
     return status;
 }
 
-/* The settings of --config, when there is one. model_set: not its model. */
+/* Applies the settings of --config, if there is one; without its model if model_set. */
 static ssm2d_status apply_file(const train_values *o, const cJSON *file, int model_set,
                                train_settings *s, ssm2d_error *error)
 {
@@ -67,7 +68,7 @@ static ssm2d_status apply_file(const train_values *o, const cJSON *file, int mod
     return status;
 }
 
-/* Everything but a recipe. */
+/* Applies everything except a recipe. */
 static ssm2d_status without_recipe(const train_values *o, const cJSON *file, train_settings *s,
                                    ssm2d_error *error)
 {
@@ -80,8 +81,8 @@ static ssm2d_status without_recipe(const train_values *o, const cJSON *file, tra
     return status;
 }
 
-/* A recipe depends on the model, its mixer and the data, which the file and the command line say;
- * so all is set twice: first without the recipe to know these, then after it. */
+/* A recipe depends on the model, its mixer and the data, which the file and the command line give;
+ * so all settings are applied twice: first without the recipe to find these, then after it. */
 static ssm2d_status with_recipe(const train_values *o, const cJSON *file, train_settings *s,
                                 ssm2d_error *error)
 {
@@ -102,13 +103,6 @@ static ssm2d_status with_recipe(const train_values *o, const cJSON *file, train_
     return status;
 }
 
-/* Whether a written name is the key, in which _ may be written as -. */
-static int is_key(const char *name, const char *key)
-{
-    while (*name && (*name == *key || (*name == '-' && *key == '_'))) name++, key++;
-    return !*name && !*key;
-}
-
 static int on_command_line(const train_values *o, const char *key)
 {
     char name[OPTION_KEY];
@@ -116,7 +110,7 @@ static int on_command_line(const train_values *o, const char *key)
     if ((o->model && !strcmp(key, "model")) || (o->mixer && !strcmp(key, "mixer"))) return 1;
     for (int i = 0; i < o->set.count; i++)
         if (!option_pair("--set", o->set.words[i], name, &value, NULL)
-            && is_key(name, strcmp(key, "mixer") ? key : "mixer.kind"))
+            && setting_is_named(name, strcmp(key, "mixer") ? key : "mixer.kind"))
             return 1;
 #define OPTION(kind, field, default_value, low, high, names, help)                                 \
     if (o->text_##field && !strcmp(key, #field)) return 1;
@@ -133,8 +127,8 @@ static int in_file(const cJSON *file, const char *key)
     return cJSON_HasObjectItem(file, key) || cJSON_HasObjectItem(inner, key + 6);
 }
 
-/* The settings, and the file of --config, which is read once: it may be a pipe. The caller frees
- * *file, after a failure as well. */
+/* Reads the settings, and the file of --config only once, because it may be a pipe. The caller
+ * frees *file, also after a failure. */
 static ssm2d_status read_settings(const ssm2d_context *context, const train_values *o,
                                   train_settings *s, cJSON **file, ssm2d_error *error)
 {
@@ -142,11 +136,11 @@ static ssm2d_status read_settings(const ssm2d_context *context, const train_valu
     *file = NULL;
     if (o->config && context) status = json_read(context, o->config, file, error);
     if (!status) status = with_recipe(o, *file, s, error);
-    /* weights are of some data, and a default would train them on others without a word */
+    /* a default would silently train the weights on other data */
     if (!status && strcmp(s->options.start, "random") && !on_command_line(o, "data")
         && !(*file && in_file(*file, "data")))
         status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "--data is missing: say which images to train the weights of --start on");
+                      "--data is missing: name the images to train the weights of --start on");
     if (!status && s->options.norm_mean != 0 && !(s->options.norm_std > 0))
         status = fail(error, SSM2D_ERROR_ARGUMENT,
                       "norm_mean=%g needs norm_std, the standard deviation, as well",
@@ -163,12 +157,13 @@ ssm2d_status train_values_settings(const ssm2d_context *context, const train_val
     return status;
 }
 
-/* ---- where a setting comes from -------------------------------------------------------------- */
+/* ---- origin of a setting --------------------------------------------------------------------- */
 
 static int in_recipe(const recipe *r, const train_settings *s, const char *key)
 {
-    for (const recipe_line *line = r ? r->lines : NULL; line && line->key; line++)
-        if (!strcmp(line->key, key) && recipe_line_applies(line, s)) return 1;
+    recipe_line line;
+    for (int i = 0; r && recipe_line_at(r, i, &line); i++)
+        if (!strcmp(line.key, key) && recipe_line_applies(&line, s)) return 1;
     return 0;
 }
 

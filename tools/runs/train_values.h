@@ -1,5 +1,5 @@
-/* train_values - the options of `ssm2d train`, and the settings that they, a recipe and a file make
- * together. */
+/* train_values - the options of `ssm2d train`, and the settings that result from them, a recipe and
+ * a file. */
 #ifndef SSM2D_TOOLS_TRAIN_VALUES_H
 #define SSM2D_TOOLS_TRAIN_VALUES_H
 
@@ -18,11 +18,11 @@ typedef struct train_values {
 /* Returns the i-th name of a recipe, NULL past the last. */
 const char *recipe_name_at(int i);
 
-/* The settings of a new run: the recipe's, replaced by those of --config, replaced by those of the
- * command line. Without a context --config is left out, for checking what does not need it. */
+/* The settings of a new run: those of the recipe, overridden by --config, overridden by the command
+ * line. Without a context --config is ignored, to check the other settings early. */
 ssm2d_status train_values_settings(const ssm2d_context *context, const train_values *o,
                                    train_settings *s, ssm2d_error *error);
-/* Prints all settings of a new run, and where each comes from. */
+/* Prints all settings of a new run, and the origin of each. */
 ssm2d_status train_values_print(const ssm2d_context *context, const train_values *o,
                                 ssm2d_error *error);
 

@@ -2,7 +2,7 @@
 
 #include "core/clock.h"
 #include "io/text.h"
-#include "tools/ignored.h"
+#include "tools/written.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int time_to_show(train_view *v)
     return 1;
 }
 
-/* The image files that a look at all of them found to be bad. */
+/* Prints the image files that cannot be read. */
 static void print_bad(train_view *v, const file_check *checked)
 {
     if (!checked || !checked->bad) return;
@@ -60,7 +60,7 @@ static void print_bad(train_view *v, const file_check *checked)
                 checked->bad - FILE_CHECK_SHOWN);
 }
 
-/* The settings that the data have chosen, and why. */
+/* Prints the settings that the data have chosen, and why. */
 static void print_chosen(const train_start *start)
 {
     const data_defaults *c = &start->chosen;
@@ -82,17 +82,17 @@ static void print_chosen(const train_start *start)
     printf("; train.json in its folder has all settings\n");
 }
 
-/* What the best epoch is chosen by. */
+/* Prints which images choose the best epoch. */
 static void print_choice(const train_start *start)
 {
     if (start->chosen.val_fraction)
-        printf("the data have no folder test or val, so that %.0f %% of the images are held out "
-               "from training; --val-fraction changes that\n",
+        printf("the data have no folder test or val, so %.0f %% of the images are held out from "
+               "training; --val-fraction changes that\n",
                100 * start->settings->options.val_fraction);
     printf("the best epoch is chosen by the %s images%s\n", split_choice_name(start->choice),
            start->choice == CHOICE_TEST ? "; --val-fraction 0.1 would hold out training images"
-           : start->has_test            ? "; ssm2d eval measures on the test images"
-                                        : "; ssm2d eval measures on them");
+           : start->has_test            ? "; ssm2d eval uses the test images"
+                                        : "; ssm2d eval uses them");
 }
 
 static void print_steps(const train_start *start)
@@ -103,8 +103,7 @@ static void print_steps(const train_start *start)
            o->batch == 1 ? "" : "s", train_epochs(o), train_epochs(o) == 1 ? "" : "s", start->steps,
            start->steps == 1 ? "" : "s");
     if (start->epoch_steps < DEFAULTS_EPOCH_STEPS) {
-        printf("warning: in fewer than %d steps per epoch little is learned: ",
-               DEFAULTS_EPOCH_STEPS);
+        printf("warning: fewer than %d steps per epoch learn little: ", DEFAULTS_EPOCH_STEPS);
         if (start->train_images >= 2 * DEFAULTS_EPOCH_STEPS)
             printf("--batch %zu gives %d\n", start->train_images / DEFAULTS_EPOCH_STEPS,
                    DEFAULTS_EPOCH_STEPS);
@@ -134,7 +133,7 @@ void train_view_start(void *user, const train_start *start)
     const model_config *m = &s->model;
     char mixed[128];
     remove_bar(v);
-    fflush(stdout); /* before what goes to standard error */
+    fflush(stdout); /* before the messages on standard error */
     report_ignored("train", start->ignored, start->first_ignored);
     print_bad(v, start->checked);
     if (start->no_machine)
@@ -145,12 +144,12 @@ void train_view_start(void *user, const train_start *start)
            start->choice == CHOICE_TEST ? "test" : "validate");
     if (v->processes > 1) printf("%d processes of ", v->processes);
     printf("%d thread%s\n", v->threads, v->threads == 1 ? "" : "s");
-    if (!*v->of) { /* an experiment says these things in its tables */
+    if (!*v->of) { /* an experiment has these in its tables */
         print_steps(start);
         print_choice(start);
     }
     if (start->old_epochs)
-        printf("the run had %ld epochs and has %ld now: from here on the learning rate follows the "
+        printf("the run had %ld epochs and now has %ld: from here on the learning rate follows the "
                "schedule of the longer run\n",
                start->old_epochs, (long)s->options.epochs);
     if (start->read) {

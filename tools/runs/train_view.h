@@ -7,11 +7,11 @@
 
 typedef struct train_view {
     int terminal, threads, processes;
-    int bar;         /* there is one on the screen */
+    int bar;         /* whether one is on the screen */
     double shown_at; /* clock_seconds of the last bar or line */
     long epoch;      /* the current one */
-    size_t bad;      /* image files that cannot be read and were named at the start */
-    char of[32];     /* before each line, such as "run 3/30, "; "" for a run alone */
+    size_t bad;      /* unreadable image files that were reported at the start */
+    char of[32];     /* prefix of each line, such as "run 3/30, "; "" for a single run */
 } train_view;
 
 void train_view_open(train_view *v, int threads);

@@ -182,8 +182,8 @@ def finish(where, config: dict) -> dict:
     _fill(family, config)
     for key, field in TABLE["families"][family].items():
         if field.get("minimum", 0) > 0 and config[key] in (0, [0, 0], []):
-            raise ValueError(f"{where}: model {config['model']} has no \"{key}\" of its own: give "
-                             "it")
+            raise ValueError(f"{where}: model {config['model']} has no default for \"{key}\": "
+                             "give it")
     rows, cols = config["image"]
     patch = config["patch"]
     if rows % patch or cols % patch:
@@ -226,11 +226,11 @@ def _check_swin(where, config: dict) -> None:
     dims, heads, depths = config["dim"], config["heads"], config["depth"]
     if not len(dims) == len(heads) == len(depths):
         raise ValueError(f"{where}: \"depth\" has {len(depths)} stages, \"dim\" {len(dims)} and "
-                         f"\"heads\" {len(heads)}: give each one number for each stage")
+                         f"\"heads\" {len(heads)}: give all of them one number per stage")
     for stage, (before, dim) in enumerate(zip(dims, dims[1:]), 1):
         if dim != 2 * before:
             raise ValueError(f"{where}: \"dim\" is {dim} in stage {stage}: it must be "
-                             f"{2 * before}, twice that of the stage before")
+                             f"{2 * before}, twice that of the previous one")
     for dim, count in zip(dims, heads):
         _check_width(where, config, dim, count)
 
@@ -239,10 +239,10 @@ def _check_convnext(where, config: dict) -> None:
     dims, depths, mixer = config["dim"], config["depth"], config["mixer"]
     if len(dims) != len(depths):
         raise ValueError(f"{where}: \"depth\" has {len(depths)} stages and \"dim\" {len(dims)}: "
-                         "give each one number for each stage")
+                         "give both one number per stage")
     if mixer is not None and mixer["place"] != "attn":
-        raise ValueError(f"{where}: \"mixer.place\" is not attn: a ConvNeXt has its mixer in the "
-                         "place of the convolution only; leave it out")
+        raise ValueError(f"{where}: \"mixer.place\" is not attn: in a ConvNeXt the mixer "
+                         "replaces the convolution; leave it out")
     for dim in dims:
         _check_width(where, config, dim, 1)
     rows, cols = grid(config)
@@ -263,8 +263,8 @@ def _check_mega(where, config: dict) -> None:
         raise ValueError(f"{where}: \"patch\" is {config['patch']}: an image of "
                          f"{config['image'][0]} x {config['image'][1]} has too many such patches")
     if positions and positions < count:
-        raise ValueError(f"{where}: \"max_positions\" is {positions}: there are {count} tokens; "
-                         "use 0, or at least as many")
+        raise ValueError(f"{where}: \"max_positions\" is {positions}, but there are {count} "
+                         "tokens: use 0, or at least that")
 
 
 def resized(config: dict, image_size) -> dict:

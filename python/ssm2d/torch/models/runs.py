@@ -196,7 +196,7 @@ def _locked(folder: str):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ValueError(f"{folder}: another process is training in this folder: let it end, "
+            raise ValueError(f"{folder}: another process is training in this folder: wait for it, "
                              "or stop it") from None
         except OSError:  # a file system without locks
             pass

@@ -104,7 +104,7 @@ def _check_names(path, found: dict, wanted: dict) -> None:
     missing = [name for name in wanted if name not in found]
     if unknown:
         raise ValueError(f"{path}: has the array {unknown[0]!r:.80}, which the model does not "
-                         "have: it was made with other settings (mixer, pos_embed, qkv_bias ..)")
+                         "have: it was written with other settings (mixer, pos_embed, qkv_bias ..)")
     if missing:
         raise ValueError(f"{path}: the array {missing[0]} is missing")
 
