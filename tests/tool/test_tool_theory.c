@@ -2,7 +2,7 @@
  * library's kernels; here they are compared with formulas. */
 #include "tool_run.h"
 
-#include "theory_kernels.h"
+#include "theory.h"
 
 #include <math.h>
 
