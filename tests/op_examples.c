@@ -1,4 +1,4 @@
-/* The examples as trials: graphs that are opened and run. The builders are in op_examples_*.c. */
+/* Runs the examples: graphs that are created and executed. The builders are in op_examples_*.c. */
 #include "op_builders.h"
 
 #include "core/rng.h"
@@ -128,7 +128,7 @@ static void run_trial(trial *t, const double *params, const double *dout, double
     graph *g = t->graph;
     real *p = t->params, *d = t->grads;
     for (size_t i = 0; i < t->param_count; i++) p[i] = (real)params[i];
-    if (!g->training) g->step++; /* the parameters are new */
+    if (!g->training) g->step++; /* the parameters have changed */
     graph_forward(g);
     for (size_t i = 0; i < t->out_count; i++) out[i] = (double)last->data[i];
     if (!dparams) return;

@@ -38,7 +38,8 @@ ssm2d_config random_config(rng *r)
     c.share_directions = below(r, 2);
     c.c_per_channel = below(r, 2);
     c.skip = below(r, 2);
-    c.layer_norm = c.channels >= 7 && below(r, 3) == 0; /* over a few channels it is all rounding */
+    /* over few channels it amplifies rounding errors */
+    c.layer_norm = c.channels >= 7 && below(r, 3) == 0;
     c.trunc_rows = below(r, 3) ? 0 : 1 + below(r, 12);
     c.trunc_cols = below(r, 3) ? 0 : 1 + below(r, 12);
     c.assign = (ssm2d_assign)below(r, 3);
@@ -178,14 +179,14 @@ ssm2d_strides layout_strides(layout l, const problem *p)
     }
 }
 
-/* Where the first number is: after a token that is not part of the image, or in the last row. */
+/* Offset of the first element: after a token that is not part of the image, or in the last row. */
 size_t layout_start(layout l, const problem *p)
 {
     size_t H = (size_t)p->config.channels;
     return l == TOKENS ? H : l == BOTTOM_UP ? (p->rows - 1) * p->cols * H : 0;
 }
 
-/* Where number `at` of the dense tensor lives. */
+/* Offset of element `at` of the dense tensor. */
 static size_t place(layout l, const problem *p, size_t at)
 {
     size_t H = (size_t)p->config.channels, channel = at % H, col = at / H % p->cols,
@@ -198,7 +199,7 @@ static size_t place(layout l, const problem *p, size_t at)
            + col * (size_t)s.axis[1] + channel * (size_t)s.channel;
 }
 
-/* Exactly up to the last number, so that a sanitizer sees every step beyond it. */
+/* Ends exactly after the last element, so that a sanitizer detects any access beyond it. */
 static size_t span(layout l, const problem *p)
 {
     return l == BOTTOM_UP ? p->cells : place(l, p, p->cells - 1) + 1;

@@ -1,5 +1,5 @@
-/* The convolution by itself, with kernels that no layer made: every algorithm, reach and layout
- * against the sums of conv.h; what planning decides. Built for each number type. */
+/* The convolution by itself, with arbitrary kernels: every algorithm, reach and layout against the
+ * sums of conv.h, and the decisions of planning. Built for each element type. */
 #include "conv/conv.h"
 #include "conv/direct.h"
 #include "core/arith.h"

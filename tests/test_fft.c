@@ -1,7 +1,7 @@
-/* The transforms of the fft algorithm against the defining sum, in every instruction set that this
- * machine has: each length that can be planned, any number of elements present, both ways; the
- * fused stages; rows transformed two at a time. Lengths too large for that sum are compared with
- * FFTW, if the test is built with it, and taken there and back. */
+/* The transforms of the fft algorithm against the defining sum, in every instruction set of this
+ * machine: each length that can be planned, any number of elements present, forward and inverse;
+ * the fused stages; rows transformed two at a time. Lengths too large for that sum are compared
+ * with FFTW, if the test is built with it, and transformed forward and back. */
 #include "core/cpu.h"
 #include "core/rng.h"
 #include "conv/fft_line.h"
@@ -122,7 +122,7 @@ static void check_plain(line *l)
         for (int j = 0; j < l->n; j++) {
             plain(l, l->in, roots, l->n, j, 1, lane, want);
             if (j >= l->count) want[0] = want[1] = 0;
-            double one = add || j >= l->count; /* what is beyond is not touched */
+            double one = add || j >= l->count; /* elements beyond are not changed */
             assert_true(fabs(at(l, out, j, 0, lane) - want[0] - one) < limit);
             assert_true(fabs(at(l, out, j, 1, lane) - want[1] - one) < limit);
         }
@@ -143,7 +143,7 @@ static void lengths_agree_with_the_sum(void **state)
                 if (counts[i] < 1 || counts[i] > n) continue;
                 fft_length length = fft_length_of(n, counts[i]);
                 if (length.cost == 0) {
-                    assert_true(n > 1 && (n % 4 || n > 40)); /* lengths that have to be there */
+                    assert_true(n > 1 && (n % 4 || n > 40)); /* lengths that must be supported */
                     continue;
                 }
                 line l = line_make((cpu_level)level, length, counts[i]);

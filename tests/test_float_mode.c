@@ -10,7 +10,7 @@
 
 enum { CHANNELS = 5, SIDE = 12, BATCH = 3, CELLS = BATCH * SIDE * SIDE * CHANNELS };
 
-/* All that was computed, one array after the other. */
+/* All results, one array after the other. */
 typedef struct record {
     float *numbers;
     size_t used, size;
@@ -25,7 +25,7 @@ static float *record_more(record *r, size_t count, float first)
     return p;
 }
 
-/* Among them numbers that are subnormal, or become so. */
+/* Some of them are subnormal, or become so. */
 static float *numbers(uint64_t seed)
 {
     rng r = rng_seed(seed);

@@ -1,5 +1,4 @@
-/* Errors while building a graph: what is refused, and that the first error is reported. In
- * double. */
+/* Errors while building a graph: refusals, and that the first error is reported. In double. */
 #include "graph_fixture.h"
 #include "graph_helpers.h"
 

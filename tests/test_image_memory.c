@@ -3,8 +3,7 @@
 
 #include <malloc.h>
 
-/* The most that was in use while reading (or writing) row by row; 0 where the C library does not
- * say. */
+/* Peak memory while reading (or writing) row by row; 0 if the C library does not report it. */
 static size_t in_use(void)
 {
     struct mallinfo2 info = mallinfo2();

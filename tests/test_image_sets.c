@@ -62,7 +62,7 @@ static void reads_tiny_imagenet(void **state)
     }
 }
 
-/* Names for people come from words.txt, and the WNIDs stay what tells classes apart. */
+/* Readable names come from words.txt; the WNIDs still identify the classes. */
 static void names_tiny_imagenet(void **state)
 {
     (void)state;
@@ -130,11 +130,11 @@ enum { ATTRIBUTES = 40, FACES = 6 };
 /* Which attributes face i has. */
 static int has(size_t i, int a) { return (i * 7 + (size_t)a * 3) % 5 < 2; }
 
-/* The file with this number of rows; `said` is the count in its header. */
-static void put_attributes(const char *name, size_t faces, size_t said)
+/* Writes the file with this number of rows; `declared` is the count in its header. */
+static void put_attributes(const char *name, size_t faces, size_t declared)
 {
     static char text[16384];
-    size_t n = (size_t)sprintf(text, "%zu\n", said);
+    size_t n = (size_t)sprintf(text, "%zu\n", declared);
     for (int a = 0; a < ATTRIBUTES; a++) n += (size_t)sprintf(text + n, "Attribute_%d ", a);
     n += (size_t)sprintf(text + n, "\n");
     for (size_t i = 0; i < faces; i++) {

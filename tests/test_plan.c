@@ -1,4 +1,4 @@
-/* Planning: what is refused and how, what auto decides, inference. */
+/* Planning: refusals, the decisions of auto, and inference. */
 #include "problem.h"
 
 #include <math.h>
@@ -76,8 +76,8 @@ static void bad_plan_options_are_refused(void **state)
         o.max_bytes = 1;
         refuse(context, &c, o, "max_bytes", "1");
     }
-    /* A recurrence cannot cut its kernel; a cut beyond the grid is none, and auto finds what
-     * can. */
+    /* A recurrence cannot truncate its kernel; truncation beyond the grid has no effect, and auto
+     * finds an algorithm that can. */
     c.trunc_cols = 5;
     o = standard, o.algorithm = "scan";
     refuse(context, &c, o, "scan", "trunc");
@@ -166,7 +166,7 @@ static void auto_without_norm_is_accurate_at_every_cell(void **state)
         ssm2d_plan_destroy(plan);
         free(params), free(u), free(y);
         answer_free(&want);
-        /* it can still be named */
+        /* it can still be chosen by name */
         o.algorithm = "fft";
         assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
         ssm2d_plan_destroy(plan);

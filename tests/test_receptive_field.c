@@ -1,4 +1,4 @@
-/* Receptive fields: against derivatives by differences, for every family, and what is refused. */
+/* Receptive fields: against derivatives by finite differences, for every family, and refusals. */
 #include "core/context.h"
 #include "models/receptive_field.h"
 #include "problem.h"
@@ -74,7 +74,7 @@ static void example_free(example *e)
     free(e->image);
 }
 
-/* The tokens of an image, by a graph of their own. */
+/* The tokens of an image, by a separate graph. */
 typedef struct forward {
     graph *g;
     tensor *tokens;
@@ -110,7 +110,7 @@ static void centre_token(forward *f, const float *image, float *centre)
     memcpy(centre, f->tokens->data + at * dim, dim * sizeof *centre);
 }
 
-/* jacobian[dim][numbers], the derivatives of the centre token by central differences; the caller
+/* jacobian[dim][inputs], the derivatives of the centre token by central differences; the caller
  * frees it. */
 static double *jacobian_of(example *e, size_t *dim)
 {

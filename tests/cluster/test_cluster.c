@@ -1,4 +1,4 @@
-/* Processes that work together, as threads of this one: what all know, agreement, sums in a fixed
+/* Cooperating processes, simulated by threads: exchange of values, agreement, sums in a fixed
  * order; and which launcher started a process. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void meet(cluster *c, const char *words)
     CHECK(!cluster_meet(c, context, words, SSM2D_OK, &error));
 }
 
-/* ---- what all know --------------------------------------------------------------------------- */
+/* ---- exchange and agreement ------------------------------------------------------------------ */
 
 static void exchange(cluster *c, void *user)
 {
@@ -87,7 +87,7 @@ static void disagree(cluster *c, void *user)
     CHECK(strstr(error.line, "lr=2: too large"));
     CHECK(cluster_same(c, "weights", last ? "abd" : "abc", 3, &error));
     CHECK(strstr(error.line, "weights differ"));
-    CHECK(!cluster_agree(c, SSM2D_OK, &error)); /* and can go on from there */
+    CHECK(!cluster_agree(c, SSM2D_OK, &error)); /* and can continue afterwards */
     cluster_leave(c);
 }
 
@@ -249,7 +249,7 @@ static board *make_board(void)
     return b;
 }
 
-/* Looks once in a second after `seconds`; returns when rank 0 is given up, or 0. */
+/* Checks once per second after `seconds`; returns when rank 0 is given up, or 0. */
 static int given_up(const board *b, int seconds, char *line, size_t size)
 {
     watchdog w = {.timeout = 10};

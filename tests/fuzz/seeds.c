@@ -139,7 +139,7 @@ static void seed_case(void)
         if (i >= TEXTS) memcpy(seed + used, changes, sizeof changes);
         seed_put("case", i, seed, used + (i >= TEXTS ? sizeof changes : 0));
     }
-    /* arrays as they are in files: of the first case all have 12 numbers or fewer */
+    /* arrays as they are in files: those of the first case have 12 elements or fewer */
     uint8_t seed[4096] = {1};
     size_t used = 1;
     fuzz_add_part(seed, &used, texts[0], strlen(texts[0]));

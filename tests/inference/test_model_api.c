@@ -1,5 +1,5 @@
-/* libssm2d_model as a program sees it, linked as a shared library: golden logits of every family,
- * features, probabilities, and pixels that are prepared as `ssm2d eval` prepares them. */
+/* libssm2d_model as a program uses it, linked as a shared library: golden logits of every family,
+ * features, probabilities, and pixels prepared as `ssm2d eval` prepares them. */
 #include "session_helpers.h"
 #include "tool/tool_run.h"
 
@@ -252,7 +252,7 @@ static void test_run_opens_with_last_and_best_weights(void **state)
     const ssm2d_model_info info = ssm2d_model_info_of(last);
     float images[64], logits[2][4];
     double likely[4], sum = 0;
-    /* the best epoch of that run was its latest; here it is another */
+    /* the best epoch of that run was its latest; here it is made another one */
     copy_folder(GOLDEN_RUN, in_folder("run"));
     assert_int_equal(rename(in_folder("run/end.safetensors"), in_folder("run/best.safetensors")),
                      0);
@@ -283,7 +283,7 @@ static void test_run_opens_with_last_and_best_weights(void **state)
     ssm2d_model_close(best);
 }
 
-/* A run of attributes: the sigmoid of each, and a task that says so. */
+/* A run of attributes: the sigmoid of each, and a task of that name. */
 static void test_attributes_have_sigmoid_probabilities(void **state)
 {
     (void)state;
@@ -471,7 +471,7 @@ static void test_run_uses_prepared_images(void **state)
     ssm2d_model_close(m);
 }
 
-/* ---- the tool is a client of the same code --------------------------------------------------- */
+/* ---- the tool uses the same code ------------------------------------------------------------- */
 
 /* The value of the n-th "probability": in the output of predict. */
 static double printed_probability(const char *text, int n)
@@ -534,7 +534,7 @@ static void test_predict_and_example_agree(void **state)
     ssm2d_model_close(m);
 }
 
-/* The library reads config.json, the tool train.json as well: both must mean one model. */
+/* The library reads config.json, the tool train.json as well: both must describe the same model. */
 static void test_contradictory_files_of_a_run_are_refused(void **state)
 {
     (void)state;

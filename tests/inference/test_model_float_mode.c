@@ -17,8 +17,8 @@
 
 enum { CLASSES = 10, ROWS = 20, COLS = 30, LOGITS = 2 * CLASSES };
 
-/* All of it within a mode: a model from its files, pixels that are resized, and numbers some of
- * which are subnormal. Returns 0 when a call failed or left another mode. */
+/* Everything within a mode: a model from its files, resized pixels, and values some of which are
+ * subnormal. Returns 0 if a call failed or changed the mode. */
 static int classify(const char *name, const mode *m, const uint8_t *pixels, const float *numbers,
                     int threads, float logits[LOGITS], double probabilities[LOGITS])
 {

@@ -1,5 +1,5 @@
-/* Numbers that are not finite, or at the edge of what a float holds, in weights, inputs and images:
- * each command refuses them with one line, or its results are finite. */
+/* Values that are not finite, or at the limits of float, in weights, inputs and images: each
+ * command refuses them with one line, or its results are finite. */
 #include "tool_run.h"
 
 #include "../train/small_data.h"
@@ -25,7 +25,7 @@ static void train(void)
     assert_done();
 }
 
-/* Sets every number of an array of floats in a safetensors file, with alternating signs. */
+/* Sets every element of an array of floats in a safetensors file, with alternating signs. */
 static void fill_array(const char *path, const char *name, float value)
 {
     size_t size;
@@ -75,7 +75,7 @@ static void assert_defined(const char *name)
             fail_msg("%s printed \"%s\"", name, tool.out);
 }
 
-/* What predict printed adds up to 100 %. */
+/* The probabilities that predict printed sum to 100 %. */
 static void assert_probabilities(void)
 {
     double sum = 0, percent;
@@ -95,7 +95,7 @@ static void assert_probabilities(void)
          in_folder("run/model.safetensors"), "--input", in_folder("x.npy"), "--out",               \
          in_folder("y.npy"), __VA_ARGS__)
 
-/* Finite weights of a head that give logits that are not finite. */
+/* Finite weights of a head whose logits are not finite. */
 static void test_overflowing_logits_are_reported(void **state)
 {
     (void)state;
@@ -143,8 +143,8 @@ static void test_overflowing_logits_are_reported(void **state)
     free(get_file(in_folder("g.safetensors"), &size));
 }
 
-/* Every kind of number in each of some arrays, and in the images, through every command that uses
- * them. */
+/* Every kind of extreme value in each of some arrays, and in the images, through every command that
+ * uses them. */
 static void test_extreme_weights_never_give_undefined_output(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void test_extreme_weights_never_give_undefined_output(void **state)
     }
 }
 
-/* The bare layer: every number in every array that it reads, in both precisions. */
+/* The layer alone: every extreme value in every array that it reads, in both precisions. */
 static void test_layer_with_extreme_arrays_is_defined(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void put_grey(const char *path, int value)
 }
 
 /* Trained weights of every kind over black, white and both: a picture, whose samples are clamped,
- * or a refusal that leaves the picture that was there. */
+ * or a refusal that keeps the existing picture. */
 static void test_filter_with_extreme_weights_clamps_or_refuses(void **state)
 {
     (void)state;
@@ -284,7 +284,7 @@ static void test_filter_with_extreme_weights_clamps_or_refuses(void **state)
     assert_true(done > 3 * 4 * 2 && refused >= 3 * 4 * 2);
 }
 
-/* Weights to begin with that are too large end the training, with a word on why. */
+/* Initial weights that are too large end the training, and the message says why. */
 static void test_overflowing_start_weights_end_training(void **state)
 {
     (void)state;

@@ -61,7 +61,7 @@ static void test_dry_run_prints_commands_that_train_accepts(void **state)
         }
 }
 
-/* The threads that were asked for are in the commands. */
+/* The requested threads are in the commands. */
 static void test_dry_run_keeps_threads(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void test_dry_run_keeps_threads(void **state)
     assert_null(strstr(tool.out, "--threads"));
 }
 
-/* ConvNeXt is of the authors' code of 2024, and its layer is that of each data set. */
+/* ConvNeXt follows the authors' code of 2024, and its layer that of each data set. */
 static void test_convnext_has_settings_of_2024(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void test_convnext_has_settings_of_2024(void **state)
     assert_says(tool.out, "--model convnext-small --mixer s4nd");
 }
 
-/* A run that several tables have goes by one name, so that it is trained once. */
+/* A run that several tables share has one name, so that it is trained once. */
 static void test_tables_share_equal_runs(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_dry_run_comments_out_missing_data(void **state)
     shell("! $SSM2D reproduce table1 --seeds 1 --out D --dry-run | grep '^ssm2d'");
 }
 
-/* A label chooses its own row; a part of labels, or a pattern, all that it fits. */
+/* A label selects its own row; a part of a label, or a pattern, selects all rows that match. */
 static void test_rows_selects_by_label_or_pattern(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void test_wrong_options_are_refused(void **state)
 
 /* ---- whole tables ---------------------------------------------------------------------------- */
 
-/* The cell's numbers are those of its runs. */
+/* The values of a cell are those of its runs. */
 static void check_cell(const cJSON *cell, int n)
 {
     const cJSON *run, *runs = cJSON_GetObjectItemCaseSensitive(cell, "runs");
@@ -248,14 +248,14 @@ static void test_table_has_means_beside_the_paper(void **state)
     shell("$SSM2D reproduce table5 --out $FOLDER/o --seeds 3 --tables-only");
     assert_says(tool.out, "20 of 30 runs are done.");
     shell("mv $FOLDER/away $FOLDER/data");
-    /* receptive fields have runs in common with the table, and know where the data are */
+    /* receptive fields share runs with the table, and find the data */
     shell("$SSM2D reproduce receptive-field --scale tiny --seeds 1 --threads 1 --out $FOLDER/o");
     assert_null(strstr(tool.out, "run 1/4:"));
     assert_says(tool.out, "half of the derivatives' squares are within");
     assert_pictures("o/receptive-field");
 }
 
-/* A table takes what the others in its folder have in common. */
+/* A table takes the options that the others in its folder have in common. */
 static void test_table_takes_options_of_others_in_its_folder(void **state)
 {
     (void)state;
@@ -282,7 +282,7 @@ static void test_figures_are_drawn_in_three_formats(void **state)
     assert_done();
     assert_says(tool.out, "ssm2d theory paths -o ");
     assert_null(strstr(tool.out, "ssm2d train"));
-    /* a file of somebody else that has the name of one of ours */
+    /* somebody else's file with the name of one of ours */
     shell("mkdir $FOLDER/o && echo mine > $FOLDER/o/lattice-paths.csv");
     TOOL("reproduce", "figure2", "--out", in_folder("o"));
     assert_refused(1, "reproduce",
@@ -291,7 +291,7 @@ static void test_figures_are_drawn_in_three_formats(void **state)
           "rm $FOLDER/o/lattice-paths.csv");
     TOOL("reproduce", "figure2", "--out", in_folder("o"));
     assert_done();
-    shell("cd $FOLDER && rm o/lattice-paths.options.json"); /* the table says whose it is */
+    shell("cd $FOLDER && rm o/lattice-paths.options.json"); /* the table names its own runs */
     TOOL("reproduce", "figure2", "--out", in_folder("o"));
     assert_done();
     assert_pictures("o/lattice-paths");
@@ -308,7 +308,7 @@ static void test_figures_are_drawn_in_three_formats(void **state)
                      "\"training-size\",\"tiny\",\"ViT w/ SSM-r\",\"100 %\"");
 }
 
-/* Data that stand in, columns that are left out, and the five likeliest. */
+/* Data that replace missing ones, columns that are left out, and the top five. */
 static void test_missing_data_are_replaced_or_omitted(void **state)
 {
     (void)state;
@@ -320,7 +320,7 @@ static void test_missing_data_are_replaced_or_omitted(void **state)
     assert_file_says(in_folder("o/table1.md"),
                      "| model | C100 (cifar10) | best epoch | paper | T-IN ");
     assert_file_says(in_folder("o/table1.md"), "| - | - | 61.29 |");
-    /* times of such small models mean nothing */
+    /* times of such small models have no meaning */
     shell("! grep -q 'train time\\|1.00x\\|Train time' $FOLDER/o/table1.md");
     shell("$SSM2D reproduce table1 --scale small --tables-only --data cifar10=idx:$FOLDER/data "
           "--out $FOLDER/s");

@@ -1,10 +1,10 @@
-/* ssm2d reproduce: interruptions, several processes in one folder, results from elsewhere, and what
- * is damaged. */
+/* ssm2d reproduce: interruptions, several processes in one folder, results from other folders, and
+ * damaged files. */
 #include "reproduce_helpers.h"
 
 /* ---- interruptions --------------------------------------------------------------------------- */
 
-/* A table on a folder that nothing happens to, for comparing. */
+/* A table of an undisturbed folder, for comparison. */
 #define WHOLE_TABLE(seeds)                                                                         \
     "$SSM2D " TABLE5 "--seeds " seeds " --out whole > /dev/null && cp whole/table5.csv one.csv"
 /* Waits until some runs of a folder have results. */
@@ -13,14 +13,14 @@
     "break; "                                                                                      \
     "sleep 0.1; done; "
 
-/* Killed, and stopped by a signal: the same command goes on, and the tables are the same. */
+/* Killed, and stopped by a signal: the same command continues, and the tables are the same. */
 static void test_interrupted_run_gives_the_same_tables(void **state)
 {
     (void)state;
     shell("cd $FOLDER && " WHOLE_TABLE("2"));
     shell("cd $FOLDER && { $SSM2D " TABLE5 "--seeds 2 --out o > log 2>&1 & } && " WAIT_FOR_RESULTS(
         "o") "kill -9 $! && { wait $! 2> /dev/null && exit 9 || test $? = 137; }");
-    /* the table has what was done */
+    /* the table has the results so far */
     assert_file_says(in_folder("o/table5.md"), " of 20 runs are done.");
     shell("cd $FOLDER && $SSM2D " TABLE5
           "--seeds 2 --out o && cp o/table5.csv two.csv && " SAME_TABLES);
@@ -53,8 +53,8 @@ static void test_two_processes_share_the_runs(void **state)
     assert_null(strstr(tool.out, "run 1/10:"));
 }
 
-/* What --dry-run prints trains the very runs, for which the tables are then written. Runs that have
- * begun are resumed, and those that are done are comments. */
+/* The commands that --dry-run prints train the same runs, for which the tables are then written.
+ * Runs that have begun are resumed, and finished ones are comments. */
 static void test_commands_of_dry_run_train_the_planned_runs(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void test_commands_of_dry_run_train_the_planned_runs(void **state)
     assert_int_equal(count_of(tool.out, "\n"), 10);
 }
 
-/* Results of another folder count as done, unless the runs were others. */
+/* Results of another folder count as done, unless the runs differ. */
 static void test_results_of_another_folder_are_imported(void **state)
 {
     (void)state;
@@ -80,13 +80,13 @@ static void test_results_of_another_folder_are_imported(void **state)
     assert_says(tool.out, "10 results imported from whole/table5.json");
     assert_says(tool.out, "10 of 10 runs are done.");
     assert_null(strstr(tool.out, "run 1/10:"));
-    /* another seed is still to be trained; what is there stays */
+    /* another seed is still to be trained; existing results stay */
     shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 2 --out o --results whole/table5.json "
           "--rows Baseline");
     assert_says(tool.out,
                 "0 results imported from whole/table5.json; 10 more exist here already\n");
     assert_int_equal(count_of(tool.out, "/4: "), 2);
-    /* the other rows are shown with what they have */
+    /* the other rows are shown with their results */
     assert_says(tool.out, "12 of 20 runs are done.");
     shell(
         "cd $FOLDER && test $(grep -c '^| ' o/table5.md) = 6 && test $(wc -l < o/table5.csv) = 11");
@@ -101,7 +101,7 @@ static void test_results_of_another_folder_are_imported(void **state)
     assert_refused(1, "reproduce",
                    "\"accuracy\" is 500, which is not a valid result, in run cifar10+");
     shell("cd $FOLDER && test ! -e q/taken/*");
-    /* a later version may have other defaults; a run by the same name is then another one */
+    /* a later version may have other defaults; a run of the same name is then another one */
     shell("cd $FOLDER && sed 's/\"place\":\t\"attn\"/\"place\":\t\"ffn\"/' whole/table5.json > "
           "t.json");
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out p --results t.json");
@@ -126,7 +126,7 @@ static void test_results_of_another_folder_are_imported(void **state)
     shell("cd $FOLDER && test ! -e q/taken/*");
 }
 
-/* A folder of another version, whose defaults were others, is not gone on with. */
+/* A folder of another version with other defaults is not continued. */
 static void test_runs_with_other_defaults_are_refused(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void test_runs_with_other_defaults_are_refused(void **state)
     assert_says(tool.err, "mixer.place is \"ffn\" there and \"attn\" here");
 }
 
-/* Nor is one whose runs had other data by the same name. */
+/* Nor is one whose runs had other data of the same name. */
 static void test_runs_with_other_data_are_refused(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void test_bad_results_are_refused(void **state)
     assert_refused(2, "reproduce", "--results: receptive-field needs the weights");
 }
 
-/* ---- trouble --------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 static void test_damaged_results_are_recreated(void **state)
 {

@@ -41,7 +41,7 @@ static double *logits_in(const char *path, size_t batch, size_t classes)
 
 static int copies;
 
-/* A copy of a golden case in the test's folder, to run and to spoil; and a file in the last
+/* Copies a golden case to the test's folder, to run it and to damage it; and a file in the last
  * copy. */
 static void copy_case(const char *name)
 {
@@ -53,7 +53,7 @@ static void copy_case(const char *name)
 
 static const char *in_case(const char *file) { return in_folder("case%d/%s", copies, file); }
 
-/* `ssm2d run` on the copy, with more words. */
+/* `ssm2d run` on the copy, with further arguments. */
 #define RUN(...)                                                                                   \
     TOOL("run", "--config", in_case("config.json"), "--weights", in_case("weights.safetensors"),   \
          "--input", in_case("x.npy"), "--out", in_folder("logits.npy"), __VA_ARGS__)
@@ -314,7 +314,7 @@ static void test_unwritable_output_is_an_error(void **state)
 
 /* ---- ssm2d models ---------------------------------------------------------------------------- */
 
-/* Columns are as wide as they have to be: spaces are counted as one. */
+/* Columns are as wide as necessary: runs of spaces are compared as one. */
 static void squeeze(char *text)
 {
     char *to = text;

@@ -1,5 +1,5 @@
-/* Runs for which something is missing, full, damaged or not finite: one clear line, and nothing
- * leaks. */
+/* Runs with missing, damaged or non-finite data, or a full disk: a clear one-line error, and
+ * nothing leaks. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
@@ -54,7 +54,7 @@ static void test_moments_that_overflow_keep_last_checkpoint(void **state)
     if (train_settings_set(&s, "test", "start", path, &error)) fail_msg("%s", error.line);
     assert_int_not_equal(train_begin(context, path_of("run"), &s, NULL, &result, &error), SSM2D_OK);
     assert_line("the array moment2 is not finite. Last good checkpoint");
-    /* it can be read, and comes to the same */
+    /* it can be read, and gives the same result */
     assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
     assert_line("the array moment2 is not finite. Last good checkpoint");
     ssm2d_context_destroy(context);
@@ -117,7 +117,7 @@ static void forge(ssm2d_context *context, const char *path, long epochs, long st
     free(numbers);
 }
 
-/* Counters that no run can have are refused before anything is computed from them. */
+/* Impossible counters are refused before anything is computed from them. */
 static void test_impossible_counters_are_refused(void **state)
 {
     (void)state;
@@ -162,8 +162,8 @@ static void test_other_class_names_are_refused(void **state)
     assert_line("the data have 1 classes and the model 2");
 }
 
-/* Classes with identifiers are the same by these or by their names: runs of earlier versions, and
- * folders of images, have the identifiers for names. */
+/* Classes with identifiers are compared by these or by their names: runs of earlier versions, and
+ * folders of images, have identifiers as names. */
 static void test_class_identifiers_match_names_of_older_runs(void **state)
 {
     (void)state;
@@ -259,8 +259,7 @@ static void meter_give(void *memory, void *user)
     free(memory);
 }
 
-/* Some of the allocations of a run fail in turn: the result is always out of memory, and nothing
- * leaks. */
+/* Some allocations of a run fail in turn: the result is always out of memory, and nothing leaks. */
 static void test_failing_allocations_are_errors(void **state)
 {
     (void)state;
@@ -285,8 +284,7 @@ static void test_failing_allocations_are_errors(void **state)
         m.fail_at = -1;
         if (status && status != SSM2D_ERROR_MEMORY) fail_msg("allocation %ld: %s", n, error.line);
         if (status) assert_line("out of memory: ");
-        /* a batch that could not be made ahead may have been made again: then the run went well all
-         * the same */
+        /* a batch that could not be prefetched may have been made later: then the run succeeds */
         assert_int_equal(m.live, live);
     }
     ssm2d_context_destroy(context);

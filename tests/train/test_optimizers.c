@@ -149,7 +149,7 @@ static double *run_double(const subject *s, double factor)
     return w;
 }
 
-/* Lion's sign may differ where its argument is as good as zero: such weights are left out. */
+/* Lion's sign may differ where its argument is almost zero: such weights are left out. */
 static void test_every_optimizer_agrees_with_double(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void test_names_are_those_of_options_and_checkpoints(void **state)
             assert_string_not_equal(o->arrays[i], "average");
         }
         for (int i = 0; i < SUBJECTS; i++) tested |= !strcmp(subjects[i].name, o->name);
-        if (!tested) fail_msg("%s has no plain twin here", o->name);
+        if (!tested) fail_msg("%s has no plain reference here", o->name);
     }
     assert_null(optimizer_names[count]);
     assert_null(optimizer_at(-1));
