@@ -402,7 +402,7 @@ static void lists_available_data_sets(void **state)
     assert_int_equal(dataset_get(-1, &name, &help), 0);
 
     assert_int_equal(try_data("fashion-minst", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("data: there is no \"fashion-minst\": did you mean fashion-mnist?");
+    assert_line("did you mean fashion-mnist?");
     assert_int_equal(try_data("cifar:/tmp", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("did you mean cifar10");
     assert_int_equal(try_data("idx", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
@@ -410,13 +410,10 @@ static void lists_available_data_sets(void **state)
     assert_int_equal(try_data("cifar100:", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("needs a folder");
     assert_int_equal(try_data("/no/such/folder/anywhere", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("/no/such/folder/anywhere is no folder: give one, fashion-mnist, mnist:FOLDER, "
-                "idx:FOLDER, cifar10:FOLDER");
+    assert_line("/no/such/folder/anywhere is no folder: ");
     assert_int_equal(try_data("", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("holds no data set that is known: expected idx files; CIFAR-10's data_batch_*.bin; "
-                "CIFAR-100's train.bin; Tiny-ImageNet's val/val_annotations.txt; CelebA's "
-                "list_attr_celeba.txt; train/CLASS/*.png|jpg");
+    assert_line("expected idx files; CIFAR-10's data_batch_*.bin; CIFAR-100's train.bin; ");
     assert_int_equal(try_data(io_put("file", "", 0), DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("/file: is not a folder");
 }

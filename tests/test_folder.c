@@ -194,7 +194,7 @@ static void refuses_bad_folders(void **state)
     assert_int_equal(try_data(folder, DATASET_TEST), SSM2D_OK);
     data_put("train/readme", "", 0);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("/train: holds no folders: expected a folder with images for each class");
+    assert_line("/train: holds no folders: ");
     data_put("train/b/readme", "", 0);
     assert_int_equal(try_data(folder, DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("/train/b: has no images: expected *.png, *.jpg, *.jpeg");

@@ -207,7 +207,7 @@ static void refuses_large_progressive_jpegs(void **state)
     memcpy(bytes + frame + 5, "\xff\xdc\xff\xdc", 4); /* 65500 x 65500 */
     assert_int_equal(read_all(io_put("a.jpg", bytes, size), &info, &pixels),
                      SSM2D_ERROR_UNSUPPORTED);
-    assert_line("/a.jpg: has 65500 x 65500 pixels and is progressive: save it as a baseline JPEG");
+    assert_line("/a.jpg: has 65500 x 65500 pixels and is progressive");
     free(bytes);
 }
 

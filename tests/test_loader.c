@@ -362,7 +362,7 @@ static void invalid_options_are_refused(void **state)
     o.batch = 0;
     REFUSED("batch=0: use 1 or more");
     o.batch = COUNT + 1;
-    REFUSED("batch=104: an epoch has only 103 images to train on: use a smaller batch");
+    REFUSED("batch=104: an epoch has only 103 images");
     o.rows = 0;
     REFUSED("images of 0 x 4 x 1");
     o.ahead = 0;

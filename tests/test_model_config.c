@@ -153,7 +153,7 @@ static void test_lists_have_a_value_per_stage(void **state)
     assert_true(!v->pos_embed && v->patch_norm && v->mlp_ratio == 4 && v->norm_eps == 1e-5);
 
     static const char *const bad[][2] = {
-        {"\"dim\": [96, 192]", "\"depth\" has 3 stages, \"dim\" 2 and \"heads\" 3: give each"},
+        {"\"dim\": [96, 192]", "\"depth\" has 3 stages, \"dim\" 2 and \"heads\" 3: "},
         {"\"depth\": 2", "\"depth\" has 1 stages, \"dim\" 3"},
         {"\"dim\": [96, 200, 384]", "\"dim\" is 200 in stage 1: it must be 192, twice"},
         {"\"heads\": [3, 7, 12]", "\"heads\" is 7 in stage 1: it must divide \"dim\""},

@@ -273,7 +273,7 @@ static void impossible_header_lengths_are_refused(void **state)
     (void)state;
     unsigned char bytes[32] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     assert_int_equal(parse(bytes, sizeof bytes), SSM2D_ERROR_ARGUMENT);
-    assert_line("says its header has 18446744073709551615 bytes, but 24 follow");
+    assert_line("header has 18446744073709551615 bytes");
     assert_int_equal(parse(bytes, 7), SSM2D_ERROR_ARGUMENT);
     assert_line("has 7 bytes: it is not a safetensors file");
 
@@ -344,7 +344,7 @@ static void arrays_of_other_shapes_are_named(void **state)
     assert_line("has shape (), expected (3,)");
     assert_int_equal(safetensors_expect(file, "head.bias", 1, shape, &a, &error),
                      SSM2D_ERROR_ARGUMENT);
-    assert_line("/w.safetensors: has no array \"head.bias\", expected with shape (3,)");
+    assert_line("/w.safetensors: has no array \"head.bias\"");
     safetensors_close(file);
     assert_int_equal(safetensors_open(context, io_path("none"), &file, &error), SSM2D_ERROR_SYSTEM);
     assert_line("/none: cannot be opened: No such file");

@@ -86,8 +86,7 @@ static void test_bad_files_are_refused(void **state)
     save_changed(w, params, "cls_token", NULL, 0);
     assert_load_refused(w, params, "the array cls_token is missing");
     save_changed(w, params, "blocks.1.mixer.B", NULL, 0);
-    assert_load_refused(w, params,
-                        "the array blocks.1.mixer.B is missing, other arrays of mixers are there");
+    assert_load_refused(w, params, "the array blocks.1.mixer.B is missing");
     save_changed(w, params, NULL, "blocks.1.mlp.fc1.weight", 191);
     assert_load_refused(
         w, params, "blocks.1.mlp.fc1.weight has the shape (191, 96), the model needs (192, 96)");

@@ -99,8 +99,7 @@ static void test_loading_resizes_positions(void **state)
     /* the caller's grid takes precedence over the file's */
     const weights_options wrong = {.old_grid = {3, 16}};
     assert_int_equal(weights_load(w, path, &wrong, params, &report, &error), SSM2D_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.line, "pos_embed has (1, 21, 96), which is no grid that is known: "
-                                       "the model needs 8 x 8 patches"));
+    assert_non_null(strstr(error.line, "pos_embed has (1, 21, 96), "));
     free(params), free(bigger), free(resized), free(flats), free(highs), free(expected),
         free(slims);
     weights_destroy(w), weights_destroy(big), weights_destroy(flat), weights_destroy(high),

@@ -145,7 +145,7 @@ static void test_run_finds_its_data_from_another_folder(void **state)
     assert_done();
     edit_file(in_folder("two/train.json"), "idx:moved\"", "elsewhere\"");
     shell_run("cd / && $SSM2D eval $FOLDER/two");
-    assert_refused(1, "eval", "elsewhere: the data of this run are not there: --data says where");
+    assert_refused(1, "eval", "elsewhere: the data of this run are not there: --data");
 }
 
 static void test_other_files_in_data_are_reported(void **state)

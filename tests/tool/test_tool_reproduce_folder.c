@@ -98,16 +98,14 @@ static void test_results_of_another_folder_are_imported(void **state)
     shell("cd $FOLDER && awk '/\"accuracy\":/ && ++n == 5 { sub(/[0-9.]+/, \"500\") } { print }' "
           "whole/table5.json > t.json");
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out q --results t.json");
-    assert_refused(1, "reproduce",
-                   "\"accuracy\" is 500, which is not a valid result, in run cifar10+");
+    assert_refused(1, "reproduce", "\"accuracy\" is 500, ");
     shell("cd $FOLDER && test ! -e q/taken/*");
     /* a later version may have other defaults; a run of the same name is then another one */
     shell("cd $FOLDER && sed 's/\"place\":\t\"attn\"/\"place\":\t\"ffn\"/' whole/table5.json > "
           "t.json");
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out p --results t.json");
     assert_int_equal(tool.code, 1);
-    assert_says(tool.err,
-                "had other settings there: mixer.place is \"ffn\" there and \"attn\" here");
+    assert_says(tool.err, "mixer.place is \"ffn\" there and \"attn\" here");
     shell(
         "cd $FOLDER && sed 's/\"pos_scale\":\t0.02/\"pos_scale\":\t1/' whole/table5.json > t.json");
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out q --results t.json");
@@ -121,8 +119,7 @@ static void test_results_of_another_folder_are_imported(void **state)
     shell("cd $FOLDER && sed 's/\"count\":\t80/\"count\":\t81/' whole/table5.json > t.json");
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out q --results t.json");
     assert_int_equal(tool.code, 1);
-    assert_says(tool.err, "had other data there: the number of training images is 81 there and 80 "
-                          "here; leave this file out");
+    assert_says(tool.err, "the number of training images is 81 there and 80 here");
     shell("cd $FOLDER && test ! -e q/taken/*");
 }
 
@@ -135,8 +132,7 @@ static void test_runs_with_other_defaults_are_refused(void **state)
           "whole/runs/*+s4nd*/result.json");
     shell_run("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out whole");
     assert_int_equal(tool.code, 1);
-    assert_says(tool.err, "was begun with other settings or data: pos_scale is 1 there and 0.02 "
-                          "here; give another --out, or remove this folder");
+    assert_says(tool.err, "pos_scale is 1 there and 0.02 here");
     shell("cd $FOLDER && rm whole/runs/*+s4nd*/result.json");
     shell("cd $FOLDER && $SSM2D " TABLE5 "--seeds 1 --out whole");
     shell("cd $FOLDER && rm whole/runs/*/result.json && "
@@ -155,8 +151,7 @@ static void test_runs_with_other_data_are_refused(void **state)
     assert_true(small_split(in_folder("more"), "train", 96, 1));
     shell_run("cd $FOLDER && $SSM2D reproduce table5 --out whole --data cifar10=idx:more");
     assert_int_equal(tool.code, 1);
-    assert_says(tool.err, "was begun with other settings or data: the number of training images is "
-                          "80 there and 96 here");
+    assert_says(tool.err, "the number of training images is 80 there and 96 here");
 }
 
 static void test_bad_results_are_refused(void **state)
@@ -205,8 +200,7 @@ static void test_damaged_results_are_recreated(void **state)
           "done; for f in o/runs/*+ema*/result.json; do : > $f; done; echo '[' > o/estimates.json; "
           "echo x > o/table5.json; $SSM2D reproduce table5 --out o 2> err && "
           "cp o/table5.csv two.csv && " SAME_TABLES);
-    assert_file_says(in_folder("err"),
-                     "\"accuracy\" is 7, which is not a valid result; it is recreated");
+    assert_file_says(in_folder("err"), "\"accuracy\" is 7, ");
     /* without metrics the weights are evaluated, which gives the same accuracies */
     shell("cd $FOLDER && rm o/runs/*+s4nd*/result.json o/runs/*+s4nd*/metrics.jsonl && "
           "$SSM2D reproduce table5 --out o && cp o/table5.csv two.csv && " SAME_TABLES);
@@ -221,8 +215,7 @@ static void test_damaged_results_are_recreated(void **state)
     assert_says(tool.out, "0 of 10 runs are done.");
     shell("echo '{\"scale\": \"huge\"}' > $FOLDER/o/table5.options.json");
     TOOL("reproduce", "table5", "--out", in_folder("o"));
-    assert_refused(1, "reproduce",
-                   "\"scale\" is not full, medium, small or tiny: remove this file");
+    assert_refused(1, "reproduce", "\"scale\" is not full, medium, small or tiny");
     shell("echo '{\"scale\": \"tiny\", \"seeds\": 1, \"epochs\": 0, \"data\": \"cifar10\"}' "
           "> $FOLDER/o/table5.options.json");
     TOOL("reproduce", "table5", "--out", in_folder("o"));

@@ -149,7 +149,7 @@ static void test_figures_have_names_and_numbers(void **state)
 {
     (void)state;
     TOOL("reproduce", "figure3", "--out", "DIR", "--seeds", "1");
-    assert_refused(2, "reproduce", "trains nothing and has no runs; for the training set size use");
+    assert_refused(2, "reproduce", "trains nothing and has no runs");
     TOOL("reproduce", "figure3", "--out", in_folder("o"), "--dry-run");
     assert_says(tool.out, "ssm2d kernels --figure3 -o ");
     TOOL("reproduce", "figure4", "--out", in_folder("o"), "--dry-run");
