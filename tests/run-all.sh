@@ -8,7 +8,8 @@
 #   library   the library alone, which needs only a C compiler; then that of trained models, and
 #             the binary interface of both beside the committed one (tests/package/abi.sh)
 #   clang     clang builds everything; the tests of layer, graph and models
-#   asan      address and undefined-behaviour sanitizers, all tests
+#   asan      address and undefined-behaviour sanitizers, all tests but the values of exported files
+#             in other programs (export_values)
 #   tsan      thread sanitizer, the tests labelled `threads`
 #   aarch64   cross build of library, graph and operators; their tests under qemu
 #   musl      the same with musl, natively; and a statically linked program

@@ -19,7 +19,7 @@ static const char *algo_name(int i) { return i ? ssm2d_kind_algorithm("conv", i 
 
 static const option options[] = {
     {"json", OPTION_FLAG, offsetof(values, json), "print JSON instead of a table"},
-    {"quick", OPTION_FLAG, offsetof(values, quick), "about ten seconds in all, less accurate"},
+    {"quick", OPTION_FLAG, offsetof(values, quick), "a few seconds in all, less accurate"},
     {"algo", OPTION_CHOICE, offsetof(values, algo), "algorithm of ours", .choice = algo_name,
      .default_value = "auto"},
     {0}};
@@ -138,7 +138,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     for (int i = 0; i < CASES; i++) {
         conv_result r;
         const ssm2d_status status =
-            run_case(context, &cases[i], o->algo, o->quick ? 1 : 6, &r, error);
+            run_case(context, &cases[i], o->algo, o->quick ? 0.3 : 6, &r, error);
         if (status) return status;
         if (o->json && i) printf(",");
         print_case(&cases[i], &r, o->json);
