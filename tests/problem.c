@@ -223,7 +223,7 @@ static size_t width(ssm2d_type type)
     return type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
 }
 
-static void *numbers(ssm2d_type type, size_t count)
+static void *new_array(ssm2d_type type, size_t count)
 {
     void *memory = calloc(count ? count : 1, width(type));
     if (!memory) {
@@ -236,7 +236,7 @@ static void *numbers(ssm2d_type type, size_t count)
 void *pack(ssm2d_type type, layout l, const problem *p, const double *dense)
 {
     size_t size = span(l, p);
-    void *memory = numbers(type, size);
+    void *memory = new_array(type, size);
     for (size_t i = 0; i < size; i++) put(type, memory, i, NAN);
     for (size_t i = 0; i < p->cells; i++) put(type, memory, place(l, p, i), dense ? dense[i] : 0);
     return memory;
@@ -259,7 +259,7 @@ void unpack(ssm2d_type type, layout l, const problem *p, const void *memory, dou
 
 void *convert(ssm2d_type type, const double *from, size_t count)
 {
-    void *memory = numbers(type, count);
+    void *memory = new_array(type, count);
     for (size_t i = 0; i < count; i++) put(type, memory, i, from[i]);
     return memory;
 }
@@ -280,8 +280,8 @@ answer run(ssm2d_context *context, const problem *p, ssm2d_type type, const char
     ssm2d_plan *plan =
         plan_with(context, p, type, algorithm, layout_strides(in, p), layout_strides(out, p));
     ssm2d_workspace *workspace = workspace_of(plan);
-    void *params = convert(type, p->params, p->total), *kernel = numbers(type, p->taps),
-         *dparams = numbers(type, p->total);
+    void *params = convert(type, p->params, p->total), *kernel = new_array(type, p->taps),
+         *dparams = new_array(type, p->total);
     void *u = pack(type, in, p, p->u), *du = pack(type, in, p, NULL),
          *dy = pack(type, out, p, p->dy), *y = pack(type, out, p, p->u);
     size_t i0 = layout_start(in, p), o0 = layout_start(out, p);

@@ -279,7 +279,7 @@ static void distributed(const char *what, const double *x, size_t count, double 
     for (size_t i = 0; i < count; i++) squares += (x[i] - m) * (x[i] - m);
     double s = sqrt(squares / (double)count), limit = 5 * spread / sqrt((double)count) + 1e-12;
     if (fabs(m - mean) > limit || fabs(s - spread) > limit)
-        fail_msg("%s: mean %g and spread %g instead of %g and %g (%zu numbers)", what, m, s, mean,
+        fail_msg("%s: mean %g and spread %g instead of %g and %g (%zu values)", what, m, s, mean,
                  spread, count);
 }
 

@@ -131,18 +131,18 @@ static outcome run_dropout(int saves_memory)
     tensor *loss = bce(g, branch, targets);
     good(graph_finish(g, loss, &error));
     outcome o = {.count = g->param_count, .bytes = g->bytes};
-    float numbers[ROWS * WIDTH], wanted[ROWS * WIDTH];
+    float inputs[ROWS * WIDTH], wanted[ROWS * WIDTH];
     o.params = calloc(o.count, sizeof *o.params);
     o.grads = calloc(o.count, sizeof *o.grads);
     assert_true(o.params && o.grads);
     rng r = rng_seed(9);
     for (size_t i = 0; i < o.count; i++) o.params[i] = (float)rng_uniform(&r, -0.4, 0.4);
     for (size_t i = 0; i < ROWS * WIDTH; i++) {
-        numbers[i] = (float)rng_uniform(&r, -1, 1);
+        inputs[i] = (float)rng_uniform(&r, -1, 1);
         wanted[i] = (float)(i % 2);
     }
     graph_bind(g, o.params, o.grads);
-    x->data = numbers;
+    x->data = inputs;
     targets->data = wanted;
     for (int step = 0; step < STEPS; step++) {
         g->step = (uint64_t)step;

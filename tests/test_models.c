@@ -76,7 +76,7 @@ static void test_models_agree_with_golden_values(void **state)
 /* ---- parameter counts ------------------------------------------------------------------------ */
 
 static size_t count_of(ssm2d_context *context, const char *name, int classes, const char *kind,
-                       ssm2d_values numbers)
+                       ssm2d_values form)
 {
     model_config c;
     weights *w = NULL;
@@ -84,7 +84,7 @@ static size_t count_of(ssm2d_context *context, const char *name, int classes, co
     if (model_config_named(name, &c, &error)) fail_msg("%s", error.line);
     c.outputs = classes;
     if (model_config_use_mixer(&c, mixer_find(kind), &error)) fail_msg("%s", error.line);
-    if (c.mixer.kind == &layer_ssm2d) ssm2d_config_of(&c.mixer.values)->values = numbers;
+    if (c.mixer.kind == &layer_ssm2d) ssm2d_config_of(&c.mixer.values)->values = form;
     if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error))
         fail_msg("%s", error.line);
     size_t total = w->total, sum = 0;

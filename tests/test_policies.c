@@ -328,11 +328,11 @@ static void erasing_clips_noise(void **state)
     long beyond = 0;
     for (uint64_t i = 0; i < 50; i++)
         for (int clips = 0; clips < 2; clips++) {
-            float *numbers = clips ? clipped : free_noise;
+            float *noise_values = clips ? clipped : free_noise;
             choose_augmentation(&c, "erasing",
                                 clips ? "erasing=1 erasing_fill=pixel erasing_clip=1.5"
                                       : "erasing=1 erasing_fill=pixel");
-            float_image image = {SIDE, SIDE, 1, numbers};
+            float_image image = {SIDE, SIDE, 1, noise_values};
             rng r = rng_of(&c, i);
             c.what->run.floats(c.options, &r, &image);
             for (int k = 0; clips && k < COUNT; k++) {
@@ -347,37 +347,37 @@ static void erasing_draws_rectangles(void **state)
 {
     (void)state;
     enum { SIDE = 64, PLANE = SIDE * SIDE, N = 6000 };
-    static float numbers[3 * PLANE];
+    static float noise_values[3 * PLANE];
     for (int noise = 0; noise < 2; noise++) {
         chosen c;
         choose_augmentation(&c, "erasing",
                             noise ? "erasing=0.25 erasing_fill=pixel erasing_ratio=log-uniform "
                                     "erasing_area=0.3333333333333333 erasing_tries=10"
                                   : "erasing=0.25");
-        const double most = noise ? 1.0 / 3 : 0.4;
+        const double max_area = noise ? 1.0 / 3 : 0.4;
         uniformity areas = {{0}}, tops = {{0}};
         double sum = 0, squares = 0;
         long erased = 0, values = 0, tall = 0;
         for (uint64_t i = 0; i < N; i++) {
-            for (int k = 0; k < 3 * PLANE; k++) numbers[k] = 9;
-            float_image image = {SIDE, SIDE, 3, numbers};
+            for (int k = 0; k < 3 * PLANE; k++) noise_values[k] = 9;
+            float_image image = {SIDE, SIDE, 3, noise_values};
             rng r = rng_of(&c, i);
             c.what->run.floats(c.options, &r, &image);
             int first = 0, last = PLANE - 1, inside = 0;
-            while (first < PLANE && numbers[first] == 9) first++;
+            while (first < PLANE && noise_values[first] == 9) first++;
             if (first == PLANE) continue;
-            while (numbers[last] == 9) last--;
+            while (noise_values[last] == 9) last--;
             const int top = first / SIDE, left = first % SIDE, rows = last / SIDE - top + 1,
                       cols = last % SIDE - left + 1;
             for (int k = 0; k < 3 * PLANE; k++) {
                 const int y = k / SIDE % SIDE - top, x = k % SIDE - left;
                 const int in = y >= 0 && y < rows && x >= 0 && x < cols;
-                assert_true((numbers[k] != 9) == in);
+                assert_true((noise_values[k] != 9) == in);
                 inside += in;
                 if (!in) continue;
-                assert_true(noise || numbers[k] == 0);
-                sum += (double)numbers[k];
-                squares += (double)numbers[k] * (double)numbers[k];
+                assert_true(noise || noise_values[k] == 0);
+                sum += (double)noise_values[k];
+                squares += (double)noise_values[k] * (double)noise_values[k];
                 values++;
             }
             erased++;
@@ -386,7 +386,7 @@ static void erasing_draws_rectangles(void **state)
             if (rows < SIDE) uniformity_add(&tops, (double)top / (SIDE - rows));
             if (area < 0.25) /* larger ones do not always fit */
                 uniformity_add(&areas, fmin(fmax((area - 0.02) / 0.23, 0), 1));
-            assert_true(area < most + 0.02);
+            assert_true(area < max_area + 0.02);
             tall += rows > cols;
         }
         assert_rate(erased, N, 0.25);

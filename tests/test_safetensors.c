@@ -390,8 +390,8 @@ static void keeps_the_old_file_when_writing_fails(void **state)
 {
     (void)state;
     enum { N = 100000 };
-    float *numbers = calloc(N, sizeof *numbers);
-    const safetensors_item item = {"a", SAFETENSORS_F32, 1, {N}, numbers};
+    float *elements = calloc(N, sizeof *elements);
+    const safetensors_item item = {"a", SAFETENSORS_F32, 1, {N}, elements};
     struct rlimit before, limit;
     assert_int_equal(write_once(), SSM2D_OK);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -410,7 +410,7 @@ static void keeps_the_old_file_when_writing_fails(void **state)
     assert_int_equal(safetensors_open(context, io_path("w.safetensors"), &file, &error), SSM2D_OK);
     assert_int_equal(safetensors_count(file), ITEMS);
     safetensors_close(file);
-    free(numbers);
+    free(elements);
 }
 
 static ssm2d_status read_once(void)
@@ -451,10 +451,10 @@ static void reads_golden_models(void **state)
             if (safetensors_expect(grads, w->name, w->rank, w->shape, &g, &error))
                 fail_msg("%s", error.line);
             assert_int_equal(w->type, SAFETENSORS_F32);
-            float *numbers = malloc(w->count * sizeof *numbers);
-            assert_int_equal(safetensors_read_float(weights, w, numbers, &error), SSM2D_OK);
-            for (size_t k = 0; k < w->count; k++) assert_true(isfinite(numbers[k]));
-            free(numbers);
+            float *elements = malloc(w->count * sizeof *elements);
+            assert_int_equal(safetensors_read_float(weights, w, elements, &error), SSM2D_OK);
+            for (size_t k = 0; k < w->count; k++) assert_true(isfinite(elements[k]));
+            free(elements);
         }
         safetensors_close(weights);
         safetensors_close(grads);

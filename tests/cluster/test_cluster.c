@@ -111,13 +111,13 @@ static void differing_processes_fail_with_one_error(void **state)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-enum { NUMBERS = 5000 };
-static float numbers[THREAD_RANKS][NUMBERS];
+enum { ELEMENTS = 5000 };
+static float elements[THREAD_RANKS][ELEMENTS];
 
 /* The order that reduction.h promises. */
 static float tree(size_t i, int first, int count)
 {
-    if (count == 1) return numbers[first][i];
+    if (count == 1) return elements[first][i];
     return tree(i, first, count / 2) + tree(i, first + count / 2, count / 2);
 }
 
@@ -126,18 +126,18 @@ static void reduce(cluster *c, void *user)
     static const reduction_bucket buckets[] = {{4000, 1000}, {17, 3983}, {16, 1}, {0, 16}};
     ssm2d_error error;
     reduction *r;
-    float *values = malloc(NUMBERS * sizeof *values);
+    float *values = malloc(ELEMENTS * sizeof *values);
     (void)user;
     meet(c, "the same");
     CHECK(!reduction_create(c, context, values, 4, buckets, 0, &r, &error));
     for (int again = 0; again < 3; again++) {
-        memcpy(values, numbers[c->rank], sizeof numbers[0]);
+        memcpy(values, elements[c->rank], sizeof elements[0]);
         for (int b = 0; b < 4; b++) {
             reduction_begin(r, b);
             for (int k = 0; k < (c->rank + again) % 3; k++) reduction_progress(r);
         }
         CHECK(!reduction_finish(r, &error));
-        for (size_t i = 0; i < NUMBERS; i++) {
+        for (size_t i = 0; i < ELEMENTS; i++) {
             const float wanted = tree(i, 0, c->size);
             CHECK(!memcmp(&wanted, &values[i], sizeof wanted));
         }
@@ -152,7 +152,7 @@ static void reductions_sum_in_tree_order(void **state)
     (void)state;
     rng r = rng_seed(3);
     for (int i = 0; i < THREAD_RANKS; i++)
-        for (size_t k = 0; k < NUMBERS; k++) numbers[i][k] = (float)rng_uniform(&r, -1, 1);
+        for (size_t k = 0; k < ELEMENTS; k++) elements[i][k] = (float)rng_uniform(&r, -1, 1);
     for (int size = 1; size <= THREAD_RANKS; size *= 2) in_threads(size, reduce, NULL);
 }
 

@@ -146,12 +146,12 @@ static void seed_case(void)
     static const size_t shapes[][4] = {{1, 2, 2, 3}, {1, 2, 2, 3}, {2},
                                        {4, 1, 1},    {2, 1, 1},    {2, 1, 1}};
     static const int ranks[] = {4, 4, 1, 3, 3, 3};
-    static const double numbers[12] = {1, -2, 0.5};
+    static const double elements[12] = {1, -2, 0.5};
     for (int i = 0; i < 6; i++) {
         char *bytes;
         size_t size;
         const char *path = seed_path("case", 2 * TEXTS);
-        check(npy_write(context, path, NPY_FLOAT64, ranks[i], shapes[i], numbers, &error)
+        check(npy_write(context, path, NPY_FLOAT64, ranks[i], shapes[i], elements, &error)
               != SSM2D_OK);
         check(file_read(context, path, 4096, &bytes, &size, &error) != SSM2D_OK);
         fuzz_add_part(seed, &used, bytes, size);

@@ -95,26 +95,26 @@ static void check_info(const ssm2d_model *m, const model_case *c)
 /* All images at once, and in batches that are not full, from memory of any alignment. */
 static void check_logits(const ssm2d_model *m, const model_case *c)
 {
-    const size_t numbers = c->batch * c->classes;
+    const size_t elements = c->batch * c->classes;
     float *images = as_floats(c->images, c->batch * c->pixels, 1);
-    float *logits = malloc((numbers + 1) * sizeof *logits),
-          *again = malloc(numbers * sizeof *again);
+    float *logits = malloc((elements + 1) * sizeof *logits),
+          *again = malloc(elements * sizeof *again);
     ssm2d_session *all = session_of(m, options_for(c->batch, 1));
     assert_int_equal(ssm2d_session_output_of(all).numbers, c->classes);
     assert_int_equal(ssm2d_session_output_of(all).tokens, 0);
     assert_true(ssm2d_session_bytes(all) > c->batch * c->pixels * sizeof(float));
-    logits[numbers] = 123;
+    logits[elements] = 123;
     assert_int_equal(ssm2d_session_run(all, images + 1, c->batch, logits, &error), SSM2D_OK);
-    assert_true(logits[numbers] == 123);
-    double *got = as_doubles(logits, numbers);
-    assert_close(c->folder, got, c->logits, numbers, 1e-5);
+    assert_true(logits[elements] == 123);
+    double *got = as_doubles(logits, elements);
+    assert_close(c->folder, got, c->logits, elements, 1e-5);
     free(got);
     ssm2d_session_destroy(all);
 
     ssm2d_session *more = session_of(m, options_for(c->batch + 2, 2));
     assert_int_equal(ssm2d_session_run(more, images + 1, c->batch, again, &error), SSM2D_OK);
-    got = as_doubles(again, numbers);
-    assert_close(c->folder, got, c->logits, numbers, 1e-5);
+    got = as_doubles(again, elements);
+    assert_close(c->folder, got, c->logits, elements, 1e-5);
     free(got);
     ssm2d_session_destroy(more);
     free(images), free(logits), free(again);
@@ -379,7 +379,8 @@ static void evaluate_file(const char *path, const ssm2d_model_preparation *prepa
 }
 
 /* The same picture dense, with space between rows, and from the bottom up. */
-static void check_strides(ssm2d_session *p, test_image image, const float *expected, size_t numbers)
+static void check_strides(ssm2d_session *p, test_image image, const float *expected,
+                          size_t elements)
 {
     const size_t row = image.cols * (size_t)image.channels, wide = row + 5;
     uint8_t *copy = malloc(image.rows * wide);
@@ -390,7 +391,7 @@ static void check_strides(ssm2d_session *p, test_image image, const float *expec
                                     image.cols, image.channels,
                                     upward ? -(ptrdiff_t)wide : (ptrdiff_t)wide};
         assert_int_equal(prepare_images(p, 0, 1, &strided, &error), SSM2D_OK);
-        assert_memory_equal(ssm2d_session_prepared(p), expected, numbers * sizeof *expected);
+        assert_memory_equal(ssm2d_session_prepared(p), expected, elements * sizeof *expected);
     }
     free(copy);
 }
@@ -399,9 +400,9 @@ static void check_pixels(const ssm2d_model *m, ssm2d_model_preparation prepare)
 {
     static const size_t sizes[][2] = {{8, 8}, {1, 1}, {31, 17}, {90, 200}, {5, 64}, {16, 16}};
     const ssm2d_model_info info = ssm2d_model_info_of(m);
-    const size_t numbers = (size_t)(info.rows * info.cols * info.channels);
+    const size_t elements = (size_t)(info.rows * info.cols * info.channels);
     ssm2d_session_options o = options_for(3, 1);
-    float *expected = malloc(numbers * sizeof *expected);
+    float *expected = malloc(elements * sizeof *expected);
     uint32_t random = 1;
     o.preparation = &prepare;
     ssm2d_session *p = session_of(m, o);
@@ -418,9 +419,9 @@ static void check_pixels(const ssm2d_model *m, ssm2d_model_preparation prepare)
             /* the last of a batch, after another that is larger */
             const test_image two[] = {image, image};
             assert_int_equal(prepare_images(p, 1, 2, two, &error), SSM2D_OK);
-            assert_memory_equal(ssm2d_session_prepared(p) + 2 * numbers, expected,
-                                numbers * sizeof *expected);
-            check_strides(p, image, expected, numbers);
+            assert_memory_equal(ssm2d_session_prepared(p) + 2 * elements, expected,
+                                elements * sizeof *expected);
+            check_strides(p, image, expected, elements);
             free(pixels);
         }
     ssm2d_session_destroy(p);

@@ -205,7 +205,7 @@ static void test_damaged_results_are_recreated(void **state)
     shell("cd $FOLDER && rm o/runs/*+s4nd*/result.json o/runs/*+s4nd*/metrics.jsonl && "
           "$SSM2D reproduce table5 --out o && cp o/table5.csv two.csv && " SAME_TABLES);
     assert_says(tool.out, "10 of 10 runs are done.");
-    /* a table of damaged results has no numbers from them */
+    /* a table has no values from damaged results */
     shell("cd $FOLDER && for f in o/runs/*/result.json; do echo '{}' > $f; done; "
           "$SSM2D reproduce table5 --out o --tables-only");
     assert_says(tool.out, "0 of 10 runs are done.");

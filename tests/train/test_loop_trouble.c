@@ -100,13 +100,13 @@ static void forge(ssm2d_context *context, const char *path, long epochs, long st
     train_identity who;
     assert_int_equal(safetensors_open(context, path, &file, &error), SSM2D_OK);
     train_state s = {.count = safetensors_find(file, "weights")->count};
-    float *numbers = calloc(4 * s.count, sizeof *numbers);
-    assert_non_null(numbers);
+    float *arrays = calloc(4 * s.count, sizeof *arrays);
+    assert_non_null(arrays);
     s.arrays =
         (train_arrays){.optimizer = optimizer_at(0),
-                       .weights = numbers,
-                       .optimizer_arrays = {numbers + s.count, numbers + 2 * s.count},
-                       .average = safetensors_find(file, "average") ? numbers + 3 * s.count : NULL};
+                       .weights = arrays,
+                       .optimizer_arrays = {arrays + s.count, arrays + 2 * s.count},
+                       .average = safetensors_find(file, "average") ? arrays + 3 * s.count : NULL};
     safetensors_close(file);
     assert_int_equal(checkpoint_open(context, path, &c, &who, &error), SSM2D_OK);
     assert_int_equal(checkpoint_read(c, &s, &error), SSM2D_OK);
@@ -114,7 +114,7 @@ static void forge(ssm2d_context *context, const char *path, long epochs, long st
     s.step = step;
     assert_int_equal(checkpoint_write(context, path, &s, &who, &error), SSM2D_OK);
     checkpoint_close(c);
-    free(numbers);
+    free(arrays);
 }
 
 /* Impossible counters are refused before anything is computed from them. */
@@ -144,13 +144,13 @@ static void test_other_class_names_are_refused(void **state)
     (void)state;
     const char *names[] = {"cat", "dog"};
     const char *const same[] = {"cat", "dog"}, *const others[] = {"cat", "cow"},
-                      *const numbers[] = {"0", "1"};
+                      *const digits[] = {"0", "1"};
     const run_data data = {.task = &task_classification, .outputs = 2, .names = names};
     assert_int_equal(
         run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = same}, &error),
         SSM2D_OK);
     assert_int_equal(
-        run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = numbers}, &error),
+        run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = digits}, &error),
         SSM2D_OK);
     assert_int_not_equal(
         run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = others}, &error),

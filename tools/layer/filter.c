@@ -194,7 +194,7 @@ static ssm2d_status create_output(job *j, ssm2d_error *error)
 }
 
 /* Allocates u, y and alphas for `rows` rows. */
-static ssm2d_status take_memory(job *j, size_t rows, double **u, double **y, ssm2d_error *error)
+static ssm2d_status alloc_planes(job *j, size_t rows, double **u, double **y, ssm2d_error *error)
 {
     size_t cells, all;
     int good = !__builtin_mul_overflow(rows, j->picture.info.cols, &cells)
@@ -225,7 +225,7 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
                     "%s: direction %d of %d looks at rows below, which are not read yet: use "
                     "--in-memory, or directions 1, or 2 with pair columns",
                     text_path(j->options->config), first, j->config.directions);
-    ssm2d_status status = take_memory(j, 1, &u, &y, error);
+    ssm2d_status status = alloc_planes(j, 1, &u, &y, error);
     if (status) goto done;
     if ((status = ssm2d_stream_create_double(j->context, &layer, j->picture.batch,
                                              j->picture.info.cols, j->params, &stream, &why))) {
@@ -282,7 +282,7 @@ static ssm2d_status run_in_memory(job *j, ssm2d_error *error)
     if (!j->config.trunc_rows && !j->config.trunc_cols) plan_options.algorithm = "scan";
     if ((status = ssm2d_plan_create(j->context, &layer, &plan_options, &plan, error))) goto done;
     if ((status = ssm2d_workspace_create(plan, &workspace, error))) goto done;
-    if ((status = take_memory(j, j->picture.info.rows, &u, &y, error))) goto done;
+    if ((status = alloc_planes(j, j->picture.info.rows, &u, &y, error))) goto done;
     if ((status = transfer_rows(j, u, NULL, error))) goto done;
     ssm2d_forward_double(plan, workspace, j->params, u, y);
     if ((status = create_output(j, error))) goto done;
