@@ -19,7 +19,7 @@ static real *zeros(size_t count)
     return p;
 }
 
-static real *random_array(size_t count, uint64_t seed)
+static real *numbers(size_t count, uint64_t seed)
 {
     rng r = rng_seed(seed);
     real *p = zeros(count);
@@ -78,8 +78,8 @@ static void packed_blocks_on(cpu_level level, const simd_ops *ops, const simd_ta
     (void)table;
     static const size_t depths[] = {1, 8, DEPTH};
     const size_t columns = 2 * ops->panel;
-    real *x = random_array(ROWS * DEPTH, 1), *w = random_array(DEPTH * columns, 2),
-         *bias = random_array(columns, 3), *start = random_array(ROWS * columns, 4);
+    real *x = numbers(ROWS * DEPTH, 1), *w = numbers(DEPTH * columns, 2),
+         *bias = numbers(columns, 3), *start = numbers(ROWS * columns, 4);
     for (int mode = 0; mode < 3; mode++)
         for (size_t d = 0; d < 3; d++) {
             const size_t k = depths[d];
@@ -114,7 +114,7 @@ static void tn_blocks_on(cpu_level level, const simd_ops *ops, const simd_table 
 {
     (void)table;
     const size_t k = 2 * ops->panel + 3, m = DEPTH;
-    real *x = random_array(m * k, 5), *dy = random_array(m * ROWS, 6), *scratch;
+    real *x = numbers(m * k, 5), *dy = numbers(m * ROWS, 6), *scratch;
     real *want = zeros(ROWS * k), *bias = zeros(ROWS), *few = zeros(m * ROWS);
     scratch = zeros(ops->gemm_tn_scratch_size(k));
     ops->gemm_tn(&(gemm_tn_args){m, ROWS, k, k, ops->tn_depth, 0, x, dy, want, bias, 0},
@@ -150,10 +150,8 @@ static void attention_blocks_on(cpu_level level, const simd_ops *ops, const simd
     (void)table;
     enum { TOKENS_HERE = 37, MAX_WIDTH = 20 };
     static const size_t widths[] = {3, 8, MAX_WIDTH};
-    real *q = random_array(TOKENS_HERE * MAX_WIDTH, 7),
-         *k = random_array(TOKENS_HERE * MAX_WIDTH, 8),
-         *v = random_array(TOKENS_HERE * MAX_WIDTH, 9),
-         *bias = random_array(TOKENS_HERE * TOKENS_HERE, 10);
+    real *q = numbers(TOKENS_HERE * MAX_WIDTH, 7), *k = numbers(TOKENS_HERE * MAX_WIDTH, 8),
+         *v = numbers(TOKENS_HERE * MAX_WIDTH, 9), *bias = numbers(TOKENS_HERE * TOKENS_HERE, 10);
     for (int laplace = 0; laplace < 2; laplace++)
         for (size_t w = 0; w < 3; w++) {
             const size_t width = widths[w], T = TOKENS_HERE;
@@ -210,9 +208,8 @@ static void correlate_blocks_on(cpu_level level, const simd_ops *ops, const simd
     enum { LINES = 3, LENGTH = 9 };
     const ptrdiff_t lanes = table->lanes, cells = CORRELATE_MAX_C + LENGTH, row = cells * lanes;
     const size_t count = CORRELATE_MAX_A * CORRELATE_MAX_C * (size_t)lanes;
-    real *x = random_array((size_t)(LINES * row), 11),
-         *y = random_array((size_t)(CORRELATE_MAX_A * LINES * row), 12),
-         *start = random_array(count, 13);
+    real *x = numbers((size_t)(LINES * row), 11),
+         *y = numbers((size_t)(CORRELATE_MAX_A * LINES * row), 12), *start = numbers(count, 13);
     const real *inner = x + CORRELATE_MAX_C * lanes; /* x is read from -(C - 1) on */
     for (int A = 1; A <= CORRELATE_MAX_A; A++)
         for (int C = 1; C <= CORRELATE_MAX_C; C++) {
@@ -242,8 +239,7 @@ static void axis_blocks_on(cpu_level level, const simd_ops *ops, const simd_tabl
     const axis_functions *axis = &table->axis;
     const ptrdiff_t lanes = table->lanes, line = (LENGTH + CORRELATE_MAX_C) * lanes;
     const size_t count = (size_t)(LINES * line);
-    real *in = random_array(count, 14), *start = random_array(count, 15),
-         *taps = random_array(count, 16);
+    real *in = numbers(count, 14), *start = numbers(count, 15), *taps = numbers(count, 16);
     const ptrdiff_t center = CORRELATE_MAX_C * lanes; /* taps of both signs */
     for (int A = 1; A <= CORRELATE_MAX_A; A++)
         for (int C = 1; C <= CORRELATE_MAX_C; C++) {
@@ -319,11 +315,11 @@ static void elementwise_on(cpu_level level, const simd_ops *ops, const simd_tabl
                                             "silu_back",    "sigmoid_back",     "silu_gate",
                                             "gated_update", "gated_update_back"};
     real *in[5], *got[RESULTS], *want[RESULTS];
-    for (int i = 0; i < 5; i++) in[i] = random_array(COUNT, 20 + (uint64_t)i);
+    for (int i = 0; i < 5; i++) in[i] = numbers(COUNT, 20 + (uint64_t)i);
     for (int which = 0; which < MAPS; which++)
         for (size_t n = 1; n <= COUNT; n++) {
             for (int r = 0; r < RESULTS; r++) {
-                got[r] = random_array(COUNT, 30 + (uint64_t)r);
+                got[r] = numbers(COUNT, 30 + (uint64_t)r);
                 want[r] = copy_of(got[r], COUNT);
             }
             map(ops, which, in, got, 0, n);
