@@ -6,7 +6,7 @@
  * each side, transformed, multiplied, transformed back. Two layouts of the padded image, both
  * through the guru interface and planned with FFTW_MEASURE: channels last, as u is, and channels
  * first, where the padding also transposes. The layer's times include generating the kernel; FFTW's
- * do not, but transforming it is in both. */
+ * do not. Both include transforming it. */
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/rng.h"

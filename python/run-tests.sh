@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 library=$(cd "$1" && pwd)/src/libssm2d.so
 python=${PYTHON3:-/usr/bin/python3}
 [ -f "$library" ] || { echo "$library: does not exist; build it first (make build)" >&2; exit 2; }
-command -v "$python" >/dev/null || { echo "python: SKIPPED: there is no $python"; exit 0; }
+command -v "$python" >/dev/null || { echo "python: SKIPPED: $python is not installed"; exit 0; }
 "$python" -c 'import numpy' 2> /dev/null || {
     echo "python: SKIPPED: python3-numpy is not installed (make test PYTHON=1 installs it)"
     exit 0

@@ -96,8 +96,7 @@ fetched=
 needed=$(missing $packages)
 if [ -n "$needed" ]; then
     if [ -z "$as_root" ]; then
-        say "These packages are missing, and installing them takes root or sudo, of which neither"
-        say "is here: $needed"
+        say "These packages are missing, and installing them needs root or sudo: $needed"
         say "As root: apt-get install $needed"
         exit 1
     fi
@@ -110,7 +109,7 @@ for stage in $stages; do
     [ -n "$needed" ] || continue
     say "Installing for the stage $stage: $needed"
     if [ -z "$as_root" ] || ! install $needed; then
-        say "These packages cannot be had, so that the stage $stage, or a test of it, is skipped:" \
+        say "These packages are not available; the stage $stage, or a test of it, is skipped:" \
             "$needed"
     fi
 done

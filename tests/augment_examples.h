@@ -1,4 +1,4 @@
-/* augment_examples - an augmentation for each stage, simple enough to be repeated by a test, to be
+/* augment_examples - an augmentation for each stage, simple enough for a test to repeat it; to be
  * set as augmentation_extra. */
 #ifndef SSM2D_TESTS_AUGMENT_EXAMPLES_H
 #define SSM2D_TESTS_AUGMENT_EXAMPLES_H
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Purposes that no augmentation of the library has. */
+/* Purposes of random draws that no augmentation of the library uses. */
 enum { RNG_EXAMPLE_HALF = 1001, RNG_EXAMPLE_MARK, RNG_EXAMPLE_NOISE, RNG_EXAMPLE_MIX };
 
 /* ---- DECODE: one half of the source, in training and evaluation ------------------------------ */
@@ -49,7 +49,7 @@ static const augmentation example_half = {
     .run.decode = half_run,
 };
 
-/* ---- PIXELS: a white pixel at a place that is given ------------------------------------------ */
+/* ---- PIXELS: a white pixel at a given position ----------------------------------------------- */
 
 typedef struct mark_options {
     ssm2d_list mark; /* row and column; 0, 0: none */
@@ -163,6 +163,7 @@ static const augmentation example_mix = {
 
 static const augmentation *const augment_examples[] = {&example_mix, &example_noise, &example_mark,
                                                        &example_half,
-                                                       NULL}; /* not in the order of stages */
+                                                       /* deliberately not in the order of stages */
+                                                       NULL};
 
 #endif

@@ -1,5 +1,5 @@
 /* baseline_trial - for the tests of S4ND and EMA: a configuration on a grid with random arrays, and
- * its run in any algorithm, type and layout. */
+ * running it with any algorithm, type and layout. */
 #ifndef SSM2D_TESTS_BASELINE_TRIAL_H
 #define SSM2D_TESTS_BASELINE_TRIAL_H
 
@@ -18,11 +18,11 @@ typedef struct trial {
 
 /* Without arrays. */
 trial trial_shape(ssm2d_layer layer, size_t batch, size_t rows, size_t cols);
-/* With parameters as they begin, and random u and dy; the caller frees it with trial_free. */
+/* With initial parameters, and random u and dy; the caller frees it with trial_free. */
 trial trial_make(ssm2d_layer layer, size_t batch, size_t rows, size_t cols, rng *r);
 void trial_free(trial *t);
 
-/* These fail the test when the library refuses; the caller destroys what they return. */
+/* These fail the test if the library refuses; the caller destroys what they return. */
 ssm2d_plan *plan_for(ssm2d_context *context, const trial *t, ssm2d_type type, const char *algorithm,
                      layout in, layout out, int inference);
 ssm2d_workspace *workspace_for(const ssm2d_plan *plan);
@@ -32,10 +32,10 @@ size_t kernel_count(const ssm2d_plan *plan);
 /* Kernel, output and gradients, to be freed with answer_free. */
 answer run_trial(ssm2d_context *context, const trial *t, ssm2d_type type, const char *algorithm,
                  layout in, layout out);
-/* Says which parameters' gradients differ; returns how many. */
+/* Prints which parameters' gradients differ; returns how many. */
 int params_differ(const trial *t, const char *what, const double *got, const double *want,
                   double tolerance);
-/* The k-th algorithm that serves a trial: a scan has no end to cut. */
+/* The k-th algorithm that supports a trial: scan cannot truncate a kernel. */
 const char *algorithm_for(const trial *t, int *k);
 
 #endif

@@ -13,7 +13,7 @@ int each_case(const char *kind, void (*visit)(const char *folder, void *arg), vo
     struct dirent **list;
     int count = scandir(GOLDEN, &list, NULL, alphasort), visited = 0;
     for (int i = 0; i < count; i++) {
-        if (strchr(list[i]->d_name, '.') == NULL /* README.md, . and .. have one */
+        if (strchr(list[i]->d_name, '.') == NULL /* skips README.md, . and .. */
             && strcmp(case_file_read(list[i]->d_name).kind, kind) == 0) {
             visited++;
             visit(list[i]->d_name, arg);
@@ -77,7 +77,7 @@ golden_case case_read(ssm2d_context *context, const char *folder)
     c.dparams = doubles(p->total);
     ssm2d_param q;
     for (int i = 0; param_get(&p->config, i, &q); i++, used += 2) {
-        /* the golden arrays' word for D */
+        /* the golden arrays' name for D */
         const char *name = strcmp(q.name, "D") == 0 ? "omega" : q.name;
         char gradient[64];
         snprintf(gradient, sizeof gradient, "d%s", name);

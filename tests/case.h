@@ -12,7 +12,7 @@ typedef struct golden_case {
 /* Calls visit with every folder of tests/golden whose case.json has this kind, in order of name;
  * returns how many. */
 int each_case(const char *kind, void (*visit)(const char *folder, void *arg), void *arg);
-/* Fails the test when anything is missing, has another shape, or is not used. */
+/* Fails the test if an array is missing, has the wrong shape, or is not used. */
 golden_case case_read(ssm2d_context *context, const char *folder);
 void case_free(golden_case *c);
 /* One array of a folder, with its shape; the caller frees it. */

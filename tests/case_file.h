@@ -1,4 +1,4 @@
-/* case_file - what the case.json of a folder of tests/golden says.
+/* case_file - the case.json of a folder of tests/golden.
  *
  * Read by cJSON (case_json.c), or in builds that have nothing but the library by plain/case_scan.c,
  * which knows no JSON but what these files are made of. */
@@ -12,10 +12,10 @@ typedef struct case_file {
     /* only of the kind "ssm2d" */
     ssm2d_config config;
     int batch, rows, cols;
-    int arrays; /* how many are listed */
+    int arrays; /* number of arrays listed */
 } case_file;
 
-/* GOLDEN, the folder above, is from the build. Fails the test when anything is missing. */
+/* GOLDEN, the parent folder, is defined by the build. Fails the test if anything is missing. */
 case_file case_file_read(const char *folder);
 
 #endif

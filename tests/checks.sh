@@ -18,7 +18,7 @@ set -eu
 export LC_ALL=C
 cd "${ROOT:-$(dirname "$0")/..}"
 
-# files PATTERN..: those of the tree that match, new ones too, one per line
+# files PATTERN..: files of the tree that match, untracked ones included, one per line
 files() {
     if git rev-parse --is-inside-work-tree > /dev/null 2>&1; then
         git ls-files --cached --others --exclude-standard -- "$@" | while read -r f; do
@@ -32,8 +32,8 @@ files() {
     fi | sort -u
 }
 
-# code FILE..: FILE:LINE:TEXT without comments and with empty strings, for rules about what is
-# called
+# code FILE..: FILE:LINE:TEXT without comments and with empty strings, for rules about function
+# calls
 code() {
     awk '
     FNR == 1 { comment = 0 }
@@ -129,7 +129,7 @@ check_includes() {
         where = part[1] ":" part[2] ": "
         if (!(from in folder)) print where from " is not in the diagram of docs/ARCHITECTURE.md"
         else if (from != to && !((from, to) in uses))
-            print where from " includes " header ", and the diagram has no way from it to " to
+            print where from " includes " header ", but the diagram has no path from it to " to
     }'
 }
 
@@ -169,7 +169,7 @@ check_opening() {
     words="$words|cairo_image_surface_create_from_png"
     code $(files 'src/*.c' 'src/*.h' 'tools/*.c' 'tools/*.h') | called "$words" > "$work/opened"
     for owner in src/io/file_open.c $opens_system_files; do
-        grep -q "^$owner:" "$work/opened" || echo "$owner: opens nothing: take it off the list"
+        grep -q "^$owner:" "$work/opened" || echo "$owner: opens nothing: remove it from the list"
         sed -i "\|^$owner:|d" "$work/opened"
     done
     cat "$work/opened"
@@ -217,7 +217,7 @@ END
         -std=gnu11 -Iinclude -Isrc -I. $(pkg-config --cflags cairo) > "$work/products" 2>&1
     sed -n "s|^$PWD/||; s|: note: \"product\" binds here|: a product of ints: use row_major()|p" \
         "$work/products" | sort -u
-    # what could not be read was not checked
+    # files that could not be parsed were not checked
     grep -E 'error:|^[0-9]+:[0-9]+: Error' "$work/products"
 }
 

@@ -5,7 +5,7 @@ target_link_libraries(test_cluster PRIVATE
 add_test(NAME cluster COMMAND test_cluster)
 set_tests_properties(cluster PROPERTIES LABELS "cluster;threads" TIMEOUT 300)
 
-# With a sanitizer the cases that have most of it: messages, keepers, processes that differ.
+# With a sanitizer only the cases for which it matters: messages, keepers, processes that differ.
 set(cluster_cases)
 if(SSM2D_SANITIZE)
   set(cluster_cases other_slices silent one_process)

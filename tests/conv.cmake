@@ -1,5 +1,5 @@
-# The convolution and its transforms, for each number type; transforms against FFTW as well, where
-# it is installed for the machine that is built for.
+# The convolution and its transforms, for each element type; transforms against FFTW as well, if it
+# is installed for the target machine.
 if(NOT SSM2D_PLAIN_TESTS)
   pkg_check_modules(FFTW IMPORTED_TARGET fftw3)
 endif()

@@ -38,7 +38,7 @@ static inline int data_end(void **state)
     return io_teardown(state);
 }
 
-/* Like io_put, after making the folders. */
+/* Like io_put, after creating the folders. */
 static inline const char *data_put(const char *name, const void *bytes, size_t size)
 {
     char path[512];
@@ -74,7 +74,7 @@ static inline void put_u32(uint8_t *out, size_t value)
     for (int i = 0; i < 4; i++) out[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/* An idx file of these sizes into out: a header, then the bytes. Returns its length. */
+/* Writes an idx file of these sizes to out: a header, then the bytes. Returns its length. */
 static inline size_t make_idx(uint8_t *out, int rank, const size_t *sizes, const uint8_t *bytes)
 {
     size_t length = 1;
@@ -88,7 +88,7 @@ static inline size_t make_idx(uint8_t *out, int rank, const size_t *sizes, const
     return 4 + 4 * (size_t)rank + length;
 }
 
-/* Image i of a data set as it is; pixels must be large enough. */
+/* Reads image i of a data set unchanged; pixels must be large enough. */
 static inline ssm2d_status fetch_as(const dataset *d, size_t i, size_t rows, size_t cols,
                                     int channels, uint8_t *pixels)
 {

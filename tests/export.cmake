@@ -19,10 +19,10 @@ add_test(NAME export COMMAND test_export)
 set_tests_properties(export PROPERTIES LABELS models TIMEOUT 900)
 
 # Checks exported files with ONNX's checker, and runs them in NumPy and, if available, ONNX Runtime.
-add_executable(model_numbers export/model_numbers.c)
-target_link_libraries(model_numbers PRIVATE ssm2d_nn ssm2d_objects)
-add_test(NAME export_numbers COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/export_check.sh
-  $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:test_export> $<TARGET_FILE:model_numbers>
+add_executable(model_values export/model_values.c)
+target_link_libraries(model_values PRIVATE ssm2d_nn ssm2d_objects)
+add_test(NAME export_values COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/export_check.sh
+  $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:test_export> $<TARGET_FILE:model_values>
   $<TARGET_FILE:make_small_data>)
-set_tests_properties(export_numbers PROPERTIES LABELS tool TIMEOUT 1800 SKIP_RETURN_CODE 77
+set_tests_properties(export_values PROPERTIES LABELS "tool;values" TIMEOUT 1800 SKIP_RETURN_CODE 77
   ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")

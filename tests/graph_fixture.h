@@ -1,5 +1,5 @@
-/* graph_fixture - what tests of the graph share: a context that counts allocations and can refuse
- * one, and graphs that must not fail. */
+/* graph_fixture - shared by the tests of the graph: a context that counts allocations and can
+ * refuse one, and graphs that must not fail. */
 #ifndef TESTS_GRAPH_FIXTURE_H
 #define TESTS_GRAPH_FIXTURE_H
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* fail_at: the number of the allocation that is refused, or -1. */
+/* fail_at: the index of the allocation that is refused, or -1. */
 typedef struct counter {
     long calls, live, fail_at;
 } counter;

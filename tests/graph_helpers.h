@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A parameter of which only the shape matters; valid until it was called eight times more. */
+/* A parameter of which only the shape matters; valid for eight more calls. */
 static inline const param_spec *spec_of(int rank, const size_t *shape)
 {
     static param_spec specs[8];

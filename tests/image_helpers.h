@@ -12,14 +12,14 @@
 
 enum { ROWS = 37, COLS = 29 };
 
-/* Sample c of a pixel, from 0 to most. */
-static inline unsigned sample(size_t row, size_t col, int c, unsigned most)
+/* Sample c of a pixel, from 0 to max. */
+static inline unsigned sample(size_t row, size_t col, int c, unsigned max)
 {
     uint32_t x = (uint32_t)(row * 2654435761u + col * 40503u * 7 + (unsigned)c * 97u);
     x ^= x >> 15;
     x *= 2246822519u;
     x ^= x >> 13;
-    return most == 1 ? (x >> 8) & 1 : (x >> 4) % (most + 1);
+    return max == 1 ? (x >> 8) & 1 : (x >> 4) % (max + 1);
 }
 
 typedef struct png_kind {
@@ -98,7 +98,7 @@ static inline const char *make_png(const char *name, const png_kind *k, size_t r
 }
 
 typedef struct jpeg_kind {
-    int channels, progressive, restart, fine; /* fine: colours are not sampled down */
+    int channels, progressive, restart, fine; /* fine: without chroma subsampling */
 } jpeg_kind;
 
 static inline uint8_t smooth(size_t row, size_t col, int c)
@@ -158,7 +158,7 @@ static inline ssm2d_status read_all(const char *path, image_info *info, uint8_t 
         if (!status) memcpy(*pixels + r * row_bytes, row, row_bytes);
     }
     ssm2d_error after;
-    /* past the last, or past a bad one */
+    /* past the last row, or past a bad one */
     assert_int_equal(image_read_row(reader, row, &after), SSM2D_ERROR_ARGUMENT);
     assert_non_null(strstr(after.line, status ? "cannot be read beyond row" : "has no more than"));
     free(row);

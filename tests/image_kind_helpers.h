@@ -1,5 +1,5 @@
-/* image_kind_helpers - for the tests of images as people have them, turned by EXIF, CMYK, BMP,
- * WebP and TIFF: a small picture, how EXIF turns it, and files that are read or refused. */
+/* image_kind_helpers - for the tests of less common image files, rotated by EXIF, CMYK, BMP, WebP
+ * and TIFF: a small picture, its EXIF orientations, and files that are read or refused. */
 #ifndef SSM2D_TESTS_IMAGE_KIND_HELPERS_H
 #define SSM2D_TESTS_IMAGE_KIND_HELPERS_H
 
@@ -11,7 +11,7 @@
 
 enum { ROWS = 5, COLS = 7 };
 
-/* Sample c of the upright picture, which no turning leaves as it is. */
+/* Sample c of the upright picture, which every rotation and reflection changes. */
 static inline uint8_t sample(size_t r, size_t c, int s)
 {
     return (uint8_t)(16 * r + c + 80 * (size_t)s);
@@ -59,14 +59,14 @@ static inline ssm2d_status try_reading(void)
     return status;
 }
 
-/* Number of allocations for reading the file; each of them was made to fail once. */
+/* Reads the file with each allocation failing in turn; returns the number of allocations. */
 static inline long allocations_to_read(const char *path)
 {
     strcpy(tried, path);
     return io_fail_everywhere(try_reading);
 }
 
-/* Appends a number, its lowest byte first. */
+/* Appends an integer, least significant byte first. */
 static inline void put(uint8_t **at, uint32_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++) *(*at)++ = (uint8_t)(value >> 8 * i);
@@ -84,7 +84,7 @@ static inline size_t make_exif(uint8_t *out, int orientation, int big_endian)
     return sizeof little;
 }
 
-/* The pixel of the stored picture, R x C, at (r, c) of the upright one. */
+/* The pixel of the stored picture, R x C, that is at (r, c) of the upright one. */
 static inline void stored_place(int orientation, size_t R, size_t C, size_t r, size_t c,
                                 size_t at[2])
 {

@@ -1,4 +1,4 @@
-/* io_helpers - for the tests of src/io: a folder of their own, small files, and a context whose
+/* io_helpers - for the tests of src/io: a temporary folder, small files, and a context whose
  * allocator counts and fails. */
 #ifndef SSM2D_TESTS_IO_HELPERS_H
 #define SSM2D_TESTS_IO_HELPERS_H
@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Allocations from here on, of any thread; the one numbered `fail_at` fails. */
+/* Counts the allocations of all threads; the one with index `fail_at` fails. */
 typedef struct io_meter {
     atomic_long calls, live, fail_at;
 } io_meter;
@@ -135,7 +135,7 @@ static inline unsigned char *io_get(const char *path, size_t *size)
     return bytes;
 }
 
-/* The line says this. */
+/* The error message contains this part. */
 #define assert_line(part)                                                                          \
     do {                                                                                           \
         if (!strstr(error.line, part)) fail_msg("\"%s\" does not say \"%s\"", error.line, part);   \

@@ -73,7 +73,8 @@ layer_test(test_allocation "layer;slow")
 target_link_options(test_allocation PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign)
 
-# The pool, and the schedule with which the tool predicts larger ones; no instruction set matters.
+# The pool, and the schedule with which the tool predicts larger ones; once, as the instruction set
+# does not matter.
 add_executable(test_pool test_pool.c ${PROJECT_SOURCE_DIR}/tools/bench/pool_schedule.c
   $<TARGET_OBJECTS:layer_oracle>)
 target_include_directories(test_pool PRIVATE ${PROJECT_SOURCE_DIR})

@@ -1,5 +1,5 @@
-/* layer_calls - the functions of ssm2d.h for tests: on the struct of a kind's settings instead of a
- * layer, and with the number type as a value. They call the public functions. */
+/* layer_calls - the public functions of ssm2d.h for tests: on the struct of a kind's settings
+ * instead of a layer, and with the element type as an argument. */
 #ifndef TESTS_LAYER_CALLS_H
 #define TESTS_LAYER_CALLS_H
 
@@ -25,7 +25,7 @@ static inline ssm2d_status plan_create(ssm2d_context *context, const ssm2d_confi
                                        ssm2d_error *error)
 {
     const ssm2d_layer layer = layer_2d(config);
-    const ssm2d_status status = layer_check(&layer, error); /* no such layer could be made */
+    const ssm2d_status status = layer_check(&layer, error); /* ssm2d_layer_create would refuse it */
     if (plan) *plan = NULL;
     return status ? status : ssm2d_plan_create(context, &layer, options, plan, error);
 }
@@ -52,7 +52,7 @@ static inline const s4nd_config *s4nd_config_of(const ssm2d_layer *layer)
     return layer_config(layer);
 }
 
-/* ---- with the number type as a value --------------------------------------------------------- */
+/* ---- with the element type as an argument ---------------------------------------------------- */
 
 static inline ssm2d_status layer_init_params(const ssm2d_layer *layer, uint64_t seed,
                                              ssm2d_type type, void *params, ssm2d_error *error)

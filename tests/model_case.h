@@ -1,5 +1,5 @@
-/* model_case - one folder of tests/golden-models: a model, its weights, images, and what must come
- * out. */
+/* model_case - one folder of tests/golden-models: a model, its weights, images, and the expected
+ * results. */
 #ifndef TESTS_MODEL_CASE_H
 #define TESTS_MODEL_CASE_H
 
@@ -25,15 +25,15 @@ typedef struct model_case {
     double loss;
 } model_case;
 
-/* Fails the test when anything is missing. */
+/* Fails the test if anything is missing. */
 model_case model_case_read(ssm2d_context *context, const char *name);
 void model_case_free(model_case *c);
 
-/* A file of weights' names in the order of w, as doubles; fails unless it has exactly these arrays
- * with these shapes. */
+/* Reads the arrays of w from a file of weights as doubles, in the order of w; fails unless it has
+ * exactly these arrays with these shapes. */
 double *read_arrays(const weights *w, const char *path);
-/* Fails unless each array of `got` is within tolerance of the expected one's largest value; zero
- * must be zero. */
+/* Fails unless each array of `got` differs from the expected one by at most tolerance times the
+ * largest expected value; zeros must be zero. */
 void assert_arrays(const model_case *c, const double *got, double tolerance);
 void assert_close(const char *what, const double *got, const double *expected, size_t count,
                   double tolerance);

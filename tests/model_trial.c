@@ -67,7 +67,7 @@ void trial_free(trial *t)
 static void step_along(trial *t, const double *direction, double size)
 {
     for (size_t i = 0; i < t->count; i++) t->params[i] += size * direction[i];
-    t->g->step++; /* kernels are made anew */
+    t->g->step++; /* so that kernels are recomputed */
 }
 
 static double loss_at(trial *t, const double *direction, double size)

@@ -1,5 +1,5 @@
-/* model_trial - models of a family by settings in one line, with random parameters, and their
- * gradients by differences. In double. */
+/* model_trial - models of a family with settings in one line and random parameters, and their
+ * gradients by finite differences. In double. */
 #ifndef SSM2D_TESTS_MODEL_TRIAL_H
 #define SSM2D_TESTS_MODEL_TRIAL_H
 
@@ -23,7 +23,7 @@ typedef struct trial {
 trial trial_make(ssm2d_context *context, const model_config *c, rng *r);
 void trial_free(trial *t);
 
-/* The gradient of each kind of array in turn, along a random direction. kinds: parts of names,
+/* Checks the gradient of each kind of array along a random direction. kinds: parts of names,
  * NULL-terminated; "": all. */
 void check_gradients(trial *t, const char *what, const char *const *kinds, rng *r);
 

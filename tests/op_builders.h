@@ -1,5 +1,5 @@
-/* op_builders - what the files of examples, op_examples_*.c, share: the inputs and weights that an
- * operator is given, and the form of their lists. */
+/* op_builders - shared by op_examples_*.c: the inputs and weights of an operator, and the format of
+ * the lists. */
 #ifndef TESTS_OP_BUILDERS_H
 #define TESTS_OP_BUILDERS_H
 
@@ -31,7 +31,7 @@ static inline tensor *give(maker *m, int rank, const size_t *shape)
     return m->given[m->count++] = x;
 }
 
-/* The same as a view: the columns of a wider one, without its first two and its last. */
+/* The same as a view: the columns of a wider tensor, without its first two and its last. */
 static inline tensor *give_columns(maker *m, int rank, const size_t *shape)
 {
     size_t wide[GRAPH_RANK];

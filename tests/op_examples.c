@@ -1,4 +1,4 @@
-/* The examples as trials: graphs that are opened and run. The builders are in op_examples_*.c. */
+/* Runs the examples: graphs that are created and executed. The builders are in op_examples_*.c. */
 #include "op_builders.h"
 
 #include "core/rng.h"
@@ -54,7 +54,7 @@ static tensor *build(maker *m, const op_builder *example, int variant)
     return y;
 }
 
-static void *numbers(size_t count)
+static void *new_array(size_t count)
 {
     void *p = calloc(count ? count : 1, sizeof(real));
     assert_non_null(p);
@@ -68,7 +68,7 @@ static void fill_inputs(trial *t)
     size_t total = 0;
     for (int i = 0; i < g->tensor_count; i++)
         total += g->tensors[i]->role == ROLE_INPUT ? g->tensors[i]->count : 0;
-    real *at = t->inputs = numbers(total);
+    real *at = t->inputs = new_array(total);
     for (int i = 0; i < g->tensor_count; i++) {
         if (g->tensors[i]->role != ROLE_INPUT) continue;
         g->tensors[i]->data = at;
@@ -97,8 +97,8 @@ static trial *open_trial(ssm2d_context *context, const char *name, int variant, 
     t->param_count = m.g->param_count;
     t->out = out;
     t->out_count = out->count;
-    t->params = numbers(t->param_count);
-    t->grads = numbers(t->param_count);
+    t->params = new_array(t->param_count);
+    t->grads = new_array(t->param_count);
     for (int i = 0; i < m.g->tensor_count; i++) {
         if (m.g->tensors[i]->role != ROLE_PARAM) continue;
         assert_true(t->tensors < (int)(sizeof t->count / sizeof *t->count));
@@ -128,7 +128,7 @@ static void run_trial(trial *t, const double *params, const double *dout, double
     graph *g = t->graph;
     real *p = t->params, *d = t->grads;
     for (size_t i = 0; i < t->param_count; i++) p[i] = (real)params[i];
-    if (!g->training) g->step++; /* the parameters are new */
+    if (!g->training) g->step++; /* the parameters have changed */
     graph_forward(g);
     for (size_t i = 0; i < t->out_count; i++) out[i] = (double)last->data[i];
     if (!dparams) return;

@@ -7,9 +7,9 @@
 
 #include <stddef.h>
 
-/* What the operator is given: parameters; values made from them by another node; values that
- * something after it uses as well, so that it has to add to their gradients. And parameters, with
- * no way back. */
+/* What the inputs of the operator are: parameters; values computed from them by another node;
+ * values that a later node uses as well, so that the operator has to add to their gradients; and
+ * parameters in a graph without backward. */
 typedef enum trial_mode {
     OF_PARAMS,
     OF_VALUES,
@@ -20,11 +20,11 @@ typedef enum trial_mode {
 
 typedef struct trial trial; /* a finished graph with memory for its parameters */
 
-/* The functions there are for one number type; `type_of` gives those of float and of double. */
+/* The functions for one element type; `type_of` returns those of float or double. */
 typedef struct trial_functions {
-    int (*variants)(const char *op); /* 0: there is no example */
+    int (*variants)(const char *op); /* 0: there is no such example */
     int (*rounds)(const char *op);   /* see op_builder */
-    /* fails the test when it cannot */
+    /* fails the test on error */
     trial *(*open)(ssm2d_context *context, const char *op, int variant, trial_mode mode);
     void (*close)(trial *t);
     /* One step. dparams may be NULL: forward only; else it is added to. */

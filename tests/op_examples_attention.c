@@ -1,10 +1,11 @@
 /* Examples of attention, of long sequences and of windows. */
 #include "op_builders.h"
 
-/* What attention_of can be given, and with `packed` attention. */
+/* Options of attention_of, and with `packed` of attention. */
 typedef struct attention_case {
     size_t batch;
-    int rows, cols; /* tokens; rows 0: a sequence of `cols`, whose bias goes by key - query */
+    /* tokens; rows 0: a sequence of `cols` tokens, whose bias depends on key - query */
+    int rows, cols;
     size_t width, v_width;
     int heads;
     double scale;
@@ -61,7 +62,7 @@ static void positions_of(const attention_case *c, int position[LONGEST], attenti
     o->position = position;
     for (int t = 0; t < T; t++)
         position[t] = c->rows ? t / c->cols * (2 * c->cols - 1) + t % c->cols : -t;
-    /* of sequences some entries at both ends are not used */
+    /* in sequences some entries at both ends are not used */
     o->center = c->rows ? (c->rows - 1) * (2 * c->cols - 1) + c->cols - 1 : T + 1;
 }
 
@@ -74,10 +75,10 @@ static void mask_of(int groups, int tokens, float *mask)
                 *mask++ = (i % (g + 1) == 0) == (t % (g + 1) == 0) ? 0 : g == 2 ? -100 : -1;
 }
 
-/* Tokens of an image of `count`, mixed, in groups with one place of padding each. */
+/* `count` tokens of an image, shuffled, in groups with one padding token each. */
 static void order_of(int groups, int tokens, int count, int *order)
 {
-    const int step = count % 5 ? 5 : 7; /* none of the counts is a multiple of both */
+    const int step = count % 5 ? 5 : 7; /* no count is a multiple of both */
     for (int place = 0, t = 0; place < groups * tokens; place++)
         order[place] = place % tokens == tokens / 2 ? -1 : (t++ * step + 2) % count;
 }

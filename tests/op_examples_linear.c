@@ -1,4 +1,4 @@
-/* Examples of the linear map, and of what scales and shifts each channel: norms among them. */
+/* Examples of the linear map, and of operators that scale and shift each channel, such as norms. */
 #include "op_builders.h"
 
 static tensor *linear_example(maker *m, int v)
@@ -39,7 +39,7 @@ static tensor *layer_norm_example(maker *m, int v)
                       weight(m, "beta", SHAPE(shape[v][2])), 1e-2);
 }
 
-/* Running moments are state in training, and positive inputs where they are used. */
+/* Running moments are state in training, and positive inputs in inference. */
 static tensor *running(maker *m, const char *name, size_t width)
 {
     const param_spec spec = {.rank = 1, .shape = {width}, .group = PARAM_STATE};

@@ -1,4 +1,4 @@
-/* Examples of operators that make tokens, put them elsewhere or reduce them to one. */
+/* Examples of operators that make tokens, reorder them or reduce them to one. */
 #include "op_builders.h"
 
 static tensor *patches_example(maker *m, int v)

@@ -2,9 +2,9 @@
  * dropout. */
 #include "op_builders.h"
 
-/* Two inputs of the same shape: apart, the same twice, a view and none, two views of the same
- * tensor that overlap, that have a gap between them, that are the same, and that overlap in a row
- * of several tasks. */
+/* Two inputs of the same shape: separate tensors, the same tensor twice, a view and a tensor, and
+ * two views of one tensor that overlap, that have a gap between them, that are equal, and that
+ * overlap in a row of several tasks. */
 enum { PAIRS = 9 };
 
 static void pair(maker *m, int v, tensor **a, tensor **b)
@@ -48,7 +48,7 @@ static tensor *silu_gate_example(maker *m, int v)
     return silu_gate(m->g, a, b);
 }
 
-/* All apart; all but x the same, with tails; u and h columns of one tensor. */
+/* All separate; all but x the same, with tails; u and h columns of one tensor. */
 static tensor *gated_update_example(maker *m, int v)
 {
     static const size_t shape[][2] = {{3, 7}, {1, 1}, {4, 33}, {130, 257}, {5, 19}};
@@ -76,7 +76,7 @@ static tensor *contiguous_example(maker *m, int v)
     return contiguous(m->g, give_plain(m, v + 5));
 }
 
-/* There and back, with a scale per row and with a single one; views, too. */
+/* Forward and back, with a scale per row and with a single one; also views. */
 static tensor *convert_example(maker *m, int v)
 {
     tensor *x = give_plain(m, v < 4 ? v : v + 1);

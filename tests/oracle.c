@@ -26,7 +26,7 @@ const double *oracle_param(const ssm2d_config *config, const double *params, con
     return NULL;
 }
 
-/* The parameter arrays behind the kernel; those the configuration does not have are NULL. */
+/* The parameter arrays after the kernel's; those that the configuration does not have are NULL. */
 typedef struct arrays {
     const double *A, *A_angle, *A_radius, *B, *B_angle, *B_radius, *C, *C_angle, *C_radius;
 } arrays;

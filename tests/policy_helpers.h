@@ -1,5 +1,5 @@
-/* policy_helpers - for tests of random augmentations: one by its name with options of its own, and
- * how far counts are from what is expected. */
+/* policy_helpers - for tests of random augmentations: creates one by name with its options, and
+ * compares counts with their expectation. */
 #ifndef SSM2D_TESTS_POLICY_HELPERS_H
 #define SSM2D_TESTS_POLICY_HELPERS_H
 
@@ -34,14 +34,14 @@ static inline void choose_augmentation(chosen *c, const char *name, const char *
     assert_true(augmentation_is_on(c->what, c->options));
 }
 
-/* The random numbers of image i. */
+/* The random generator of image i. */
 static inline rng rng_of(const chosen *c, uint64_t i)
 {
     return keyed_rng(1, c->what->purpose, i / 1000, i % 1000);
 }
 
 /* Whether a count of n draws with probability p is within 4.5 standard deviations, which chance
- * exceeds once in 150,000 times; seeds are fixed, so that this never flickers. */
+ * exceeds once in 150,000 times; seeds are fixed, so that the test is not flaky. */
 static inline void assert_rate(long count, long n, double p)
 {
     const double expected = (double)n * p, deviation = sqrt((double)n * p * (1 - p));

@@ -38,7 +38,8 @@ ssm2d_config random_config(rng *r)
     c.share_directions = below(r, 2);
     c.c_per_channel = below(r, 2);
     c.skip = below(r, 2);
-    c.layer_norm = c.channels >= 7 && below(r, 3) == 0; /* over a few channels it is all rounding */
+    /* over few channels it amplifies rounding errors */
+    c.layer_norm = c.channels >= 7 && below(r, 3) == 0;
     c.trunc_rows = below(r, 3) ? 0 : 1 + below(r, 12);
     c.trunc_cols = below(r, 3) ? 0 : 1 + below(r, 12);
     c.assign = (ssm2d_assign)below(r, 3);
@@ -178,14 +179,14 @@ ssm2d_strides layout_strides(layout l, const problem *p)
     }
 }
 
-/* Where the first number is: after a token that is not part of the image, or in the last row. */
+/* Offset of the first element: after a token that is not part of the image, or in the last row. */
 size_t layout_start(layout l, const problem *p)
 {
     size_t H = (size_t)p->config.channels;
     return l == TOKENS ? H : l == BOTTOM_UP ? (p->rows - 1) * p->cols * H : 0;
 }
 
-/* Where number `at` of the dense tensor lives. */
+/* Offset of element `at` of the dense tensor. */
 static size_t place(layout l, const problem *p, size_t at)
 {
     size_t H = (size_t)p->config.channels, channel = at % H, col = at / H % p->cols,
@@ -198,7 +199,7 @@ static size_t place(layout l, const problem *p, size_t at)
            + col * (size_t)s.axis[1] + channel * (size_t)s.channel;
 }
 
-/* Exactly up to the last number, so that a sanitizer sees every step beyond it. */
+/* Ends exactly after the last element, so that a sanitizer detects any access beyond it. */
 static size_t span(layout l, const problem *p)
 {
     return l == BOTTOM_UP ? p->cells : place(l, p, p->cells - 1) + 1;
@@ -222,7 +223,7 @@ static size_t width(ssm2d_type type)
     return type == SSM2D_FLOAT ? sizeof(float) : sizeof(double);
 }
 
-static void *numbers(ssm2d_type type, size_t count)
+static void *new_array(ssm2d_type type, size_t count)
 {
     void *memory = calloc(count ? count : 1, width(type));
     if (!memory) {
@@ -235,7 +236,7 @@ static void *numbers(ssm2d_type type, size_t count)
 void *pack(ssm2d_type type, layout l, const problem *p, const double *dense)
 {
     size_t size = span(l, p);
-    void *memory = numbers(type, size);
+    void *memory = new_array(type, size);
     for (size_t i = 0; i < size; i++) put(type, memory, i, NAN);
     for (size_t i = 0; i < p->cells; i++) put(type, memory, place(l, p, i), dense ? dense[i] : 0);
     return memory;
@@ -258,7 +259,7 @@ void unpack(ssm2d_type type, layout l, const problem *p, const void *memory, dou
 
 void *convert(ssm2d_type type, const double *from, size_t count)
 {
-    void *memory = numbers(type, count);
+    void *memory = new_array(type, count);
     for (size_t i = 0; i < count; i++) put(type, memory, i, from[i]);
     return memory;
 }
@@ -279,8 +280,8 @@ answer run(ssm2d_context *context, const problem *p, ssm2d_type type, const char
     ssm2d_plan *plan =
         plan_with(context, p, type, algorithm, layout_strides(in, p), layout_strides(out, p));
     ssm2d_workspace *workspace = workspace_of(plan);
-    void *params = convert(type, p->params, p->total), *kernel = numbers(type, p->taps),
-         *dparams = numbers(type, p->total);
+    void *params = convert(type, p->params, p->total), *kernel = new_array(type, p->taps),
+         *dparams = new_array(type, p->total);
     void *u = pack(type, in, p, p->u), *du = pack(type, in, p, NULL),
          *dy = pack(type, out, p, p->dy), *y = pack(type, out, p, p->u);
     size_t i0 = layout_start(in, p), o0 = layout_start(out, p);

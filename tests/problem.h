@@ -1,5 +1,5 @@
 /* problem - helpers for tests of the layer: a random layer with arrays, one call that executes it
- * through the public interface in any number type and memory layout, and comparison with a
+ * through the public interface with any element type and memory layout, and comparison with a
  * message. */
 #ifndef TESTS_PROBLEM_H
 #define TESTS_PROBLEM_H
@@ -50,8 +50,8 @@ typedef enum layout {
 extern const char *const type_names[2];
 
 double *doubles(size_t count); /* zeroed, never NULL */
-/* 0 .. n-1. Into variables, and never twice in the arguments of one call: in which order these are
- * computed is up to the compiler, and every compiler shall test the same problems. */
+/* 0 .. n-1. Assign the result to a variable, and never call it twice in the arguments of one call:
+ * the order of evaluation is unspecified, and every compiler must test the same problems. */
 int below(rng *r, int n);
 ssm2d_config random_config(rng *r);
 problem problem_make(ssm2d_config config, size_t batch, size_t rows, size_t cols, rng *r);
@@ -59,23 +59,23 @@ void problem_free(problem *p);
 const char *problem_text(const problem *p); /* for messages; overwritten by the next call */
 
 ssm2d_context *context_of(int threads); /* fails the test on error */
-/* Exits with SKIPPED when the machine lacks what SSM2D_CPU asks for: the first thing each main
- * does. */
+/* Exits with SKIPPED when the machine lacks what SSM2D_CPU requires: call it first in each main. */
 void skip_without_cpu(void);
 
-/* The first algorithm from number *k on that serves the problem (and its number): all of them, but
- * that a recurrence has no end, so that `scan` cannot cut a kernel. */
+/* The first algorithm from index *k on that supports the problem, and its index: all of them,
+ * except that `scan` cannot truncate a kernel. */
 const char *serves(const problem *p, int *k);
 ssm2d_plan *plan_of(ssm2d_context *context, const problem *p, ssm2d_type type,
                     const char *algorithm);
 ssm2d_workspace *workspace_of(const ssm2d_plan *plan);
 
-/* Dense doubles into memory of a layout, and back; what is not part of the tensor is NaN and must
- * stay so (checked). */
+/* Copies dense doubles into memory of a layout, and back; elements outside the tensor are NaN and
+ * must stay so (checked). */
 void *pack(ssm2d_type type, layout l, const problem *p, const double *dense);
 void unpack(ssm2d_type type, layout l, const problem *p, const void *memory, double *dense);
 ssm2d_strides layout_strides(layout l, const problem *p);
-/* Where the first number of the tensor is in that memory, and a pointer to number i of an array. */
+/* The offset of the first element of the tensor in that memory, and a pointer to element i of an
+ * array. */
 size_t layout_start(layout l, const problem *p);
 void *array_at(ssm2d_type type, void *array, size_t i);
 void *convert(ssm2d_type type, const double *from, size_t count); /* a new array of the type */
@@ -89,12 +89,12 @@ void answer_free(answer *a);
 /* Prints a message and returns 1 if max|got - want| exceeds tolerance * max|want|. */
 int differs(const char *what, const double *got, const double *want, size_t count,
             double tolerance);
-/* The gradient of every parameter array by itself. */
+/* Compares the gradient of each parameter array separately. */
 int gradients_differ(const problem *p, const char *what, const double *got, const double *want,
                      double tolerance);
 int bits_differ(const char *what, const double *got, const double *want, size_t count);
 
-/* The line is one sentence that contains both words; fails the test when not. */
+/* The message is one sentence that contains both words; fails the test otherwise. */
 void says(const ssm2d_error *error, const char *a, const char *b);
 
 #endif

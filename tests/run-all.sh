@@ -8,12 +8,13 @@
 #   library   the library alone, which needs only a C compiler; then that of trained models, and
 #             the binary interface of both beside the committed one (tests/package/abi.sh)
 #   clang     clang builds everything; the tests of layer, graph and models
-#   asan      address and undefined-behaviour sanitizers, all tests
+#   asan      address and undefined-behaviour sanitizers, all tests but the values of exported files
+#             in other programs (export_values)
 #   tsan      thread sanitizer, the tests labelled `threads`
 #   aarch64   cross build of library, graph and operators; their tests under qemu
 #   musl      the same with musl, natively; and a statically linked program
 #   fuzz      the fuzz targets, FUZZ_SECONDS each; if that is not set, with the same mutations in
-#             every run, so that a change is not refused for what it has nothing to do with
+#             every run, so that a change does not fail because of an unrelated input
 #   gcc11     the oldest supported compiler (only with --long)
 #   dev       the developer build, all tests (not among the default stages)
 #
@@ -55,14 +56,14 @@ fault() {
     say "FAILED: $1"
 }
 
-# omit STAGE WHY: the whole stage cannot be run here
+# omit STAGE WHY: records that the whole stage cannot be run here
 omit() {
     skipped=$((skipped + 1))
     skips+=("$1: SKIPPED: $2")
     say "$1: SKIPPED: $2"
 }
 
-# needs STAGE COMMAND..: whether the commands are installed; else says so
+# needs STAGE COMMAND..: whether the commands are installed; otherwise omits the stage
 needs() {
     local stage=$1 command
     shift
@@ -90,12 +91,12 @@ build() {
     return 1
 }
 
-# attribute FILE NAME: a number from the first testsuite element of ctest's report
+# attribute FILE NAME: an integer attribute of the first testsuite element of ctest's report
 attribute() {
     tr '\n' ' ' < "$1" | sed -n "s/.*<testsuite [^>]*[[:space:]]$2=\"\([0-9]*\)\".*/\1/p"
 }
 
-# run STAGE PRESET [BEFORE..]: ctest with the preset; BEFORE are words to put before the command
+# run STAGE PRESET [BEFORE..]: runs ctest with the preset; BEFORE is a command that runs ctest
 run() {
     local stage=$1 preset=$2 report=$PWD/build/$1.xml code=0 tests bad idle name line
     shift 2
@@ -196,7 +197,7 @@ stage_asan() {
 
 stage_aarch64() {
     if [ "$(uname -m)" = aarch64 ]; then
-        omit aarch64 "this machine is one, so that the other stages test it"
+        omit aarch64 "this machine is AArch64, so that the other stages test it"
         return
     fi
     local qemu=qemu-aarch64-static
@@ -210,7 +211,7 @@ stage_fuzz() {
             -DSSM2D_FUZZ_SEED="$fuzz_seed" && run fuzz fuzz
 }
 
-# The first build must not even look for packages. Debug information is for abi.sh.
+# The first build must not search for packages. abi.sh needs debug information.
 stage_library() {
     local options=(-S . -B build/library -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-g
         -DSSM2D_WERROR=ON -DSSM2D_TOOL=OFF)

@@ -31,7 +31,7 @@ static map map_make(int rows, int cols, int dim)
 
 static double *cell(map m, int i, int j) { return m.x + ((size_t)i * m.cols + j) * m.dim; }
 
-/* NULL when the model has no such array. */
+/* NULL if the model has no such array. */
 static const double *array(const net *n, const char *format, const char *part)
 {
     char name[160];
@@ -75,7 +75,7 @@ static map normed(const net *n, map m, const double *gamma, const double *beta)
     return y;
 }
 
-/* Puts `with` in the place of *m. */
+/* Replaces *m by `with`. */
 static void become(map *m, map with)
 {
     free(m->x);
@@ -99,7 +99,8 @@ static void mix_oracle(net *n, map *m, mixer_place place)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* Where a cell of the padded map is along one axis: its window, its place in it, its region. */
+/* Position of a cell of the padded map along one axis: its window, its index in the window, its
+ * region. */
 typedef struct spot {
     int window, place, region;
 } spot;
@@ -121,7 +122,7 @@ static int padded_side(int side, int window)
     return (side + w - 1) / w * w;
 }
 
-/* What one head of query (i, j) takes from its window: out[width]. qkv: the padded map's. */
+/* The output of one head for query (i, j): out[width]. qkv: of the padded map. */
 static void attend_oracle(const net *n, map m, map qkv, const double *table, int heads, int h,
                           int odd, int i, int j, double *out)
 {

@@ -1,6 +1,6 @@
-/* Memory: every allocation may fail and nothing is lost; executing asks for none, neither from the
- * caller's allocator nor behind its back (the linker wraps malloc and its kin for the library's
- * objects, see layer.cmake). */
+/* Memory: every allocation may fail, and nothing leaks; executing allocates nothing, neither from
+ * the caller's allocator nor with malloc (the linker wraps malloc and related functions for the
+ * library's objects, see layer.cmake). */
 #include "problem.h"
 
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct counter {
-    /* the call with this number fails, and all after it when `all` */
+    /* the call with this index fails; with `all`, all later ones as well */
     atomic_long calls, live, fail_at;
     int all;
 } counter;
@@ -105,7 +105,8 @@ static ssm2d_plan_options options_for(const problem *p, const char *algorithm, i
     return o;
 }
 
-/* Everything there is to allocate, with the n-th allocation failing; says whether all went well. */
+/* Calls everything that allocates, with the n-th allocation failing; returns whether all
+ * succeeded. */
 static int build_all(const problem *p, const char *algorithm, int measure, int threads,
                      long fail_at, int all)
 {
@@ -132,7 +133,7 @@ static int build_all(const problem *p, const char *algorithm, int measure, int t
     ssm2d_context_destroy(context);
     assert_int_equal(c.live, 0);
     assert_int_equal(behind, 0);
-    if (calls > fail_at) { /* it did fail once */
+    if (calls > fail_at) { /* the allocation did fail */
         if (status == SSM2D_OK && !measure)
             fail_msg("allocation %ld failed without an error", fail_at);
         if (status) {

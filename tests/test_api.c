@@ -117,7 +117,7 @@ static void field_is_refused(const ssm2d_field *f, int value)
     says(&error, f->name, text);
     assert_int_equal(config_check(&c, NULL), SSM2D_ERROR_ARGUMENT);
     if (f->kind != SSM2D_KIND_INT) return;
-    /* the same in words */
+    /* the same as text */
     char words[64];
     snprintf(words, sizeof words, "%s%s=%d", f == layer_ssm2d.fields ? "" : "channels=8 ", f->name,
              value);
@@ -201,7 +201,7 @@ static void bad_configurations_are_refused_by_field(void **state)
     assert_int_equal(config_check(&c, &error), SSM2D_ERROR_ARGUMENT);
     says(&error, "trunc_cols", "-1");
 
-    /* The largest of everything at once: refused, or counted without wrapping around. */
+    /* The largest value of every field at once: refused, or counted without overflow. */
     c = config_of(8);
     for (const ssm2d_field *f = layer_ssm2d.fields; f->name; f++)
         if (f->kind == SSM2D_KIND_INT) *field_of(&c, f) = (int)f->maximum;
@@ -279,7 +279,7 @@ static void distributed(const char *what, const double *x, size_t count, double 
     for (size_t i = 0; i < count; i++) squares += (x[i] - m) * (x[i] - m);
     double s = sqrt(squares / (double)count), limit = 5 * spread / sqrt((double)count) + 1e-12;
     if (fabs(m - mean) > limit || fabs(s - spread) > limit)
-        fail_msg("%s: mean %g and spread %g instead of %g and %g (%zu numbers)", what, m, s, mean,
+        fail_msg("%s: mean %g and spread %g instead of %g and %g (%zu values)", what, m, s, mean,
                  spread, count);
 }
 
@@ -457,7 +457,7 @@ static void layers_are_created_from_settings(void **state)
     assert_int_equal(ssm2d_layer_setting(layer, "init", value, 4), 8);
     assert_string_equal(value, "ide");
     assert_int_equal(ssm2d_layer_setting(layer, "rate", value, sizeof value), -1);
-    /* all of them, and back */
+    /* all settings, and read back */
     const int length = ssm2d_layer_settings(layer, text, sizeof text);
     assert_int_equal(length, strlen(text));
     assert_int_equal(ssm2d_layer_settings(layer, NULL, 0), length);

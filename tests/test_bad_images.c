@@ -1,5 +1,5 @@
-/* Images that cannot be read, when they are to be skipped: training takes others, the same ones on
- * any number of threads, evaluation leaves them out, and both count. */
+/* Skipping of images that cannot be read: training uses others instead, the same ones on any number
+ * of threads, evaluation leaves them out, and both count them. */
 #include "data_helpers.h"
 
 #include "data/file_check.h"
@@ -43,13 +43,13 @@ static loader *create(const dataset *d, int train, int workers, int skip)
     return l;
 }
 
-/* The number of the image that is at place i of a batch. */
+/* The index of the image at position i of a batch. */
 static int image_at(const loader_batch *b, size_t i)
 {
     return (int)(b->images[i * SIZE] * 255 / 3 + .5f);
 }
 
-static void evaluation_leaves_them_out(void **state)
+static void evaluation_leaves_out_bad_images(void **state)
 {
     (void)state;
     dataset *d = make_folder();
@@ -82,7 +82,7 @@ static void evaluation_leaves_them_out(void **state)
     dataset_close(d);
 }
 
-static void training_takes_others(void **state)
+static void training_replaces_bad_images(void **state)
 {
     (void)state;
     enum { EPOCHS = 5, PLACES = EPOCHS * (IMAGES / BATCH) * BATCH };
@@ -115,7 +115,7 @@ static void training_takes_others(void **state)
     dataset_close(d);
 }
 
-static void stops_when_told_to(void **state)
+static void bad_images_are_errors_when_not_skipped(void **state)
 {
     (void)state;
     dataset *d = make_folder();
@@ -150,7 +150,7 @@ static void gives_up_when_all_are_bad(void **state)
     dataset_close(d);
 }
 
-static void looks_at_some(void **state)
+static void quick_check_reads_some_images(void **state)
 {
     (void)state;
     size_t looked, bad;
@@ -173,9 +173,9 @@ static int stop_at_once(void *user)
     return 1;
 }
 
-/* Every file is decoded, also those whose header is good; good ones are remembered, shares together
- * are all. */
-static void looks_at_all(void **state)
+/* Every file is decoded, also those with a good header; good ones are remembered, and the parts
+ * together cover all. */
+static void full_check_decodes_all_images(void **state)
 {
     (void)state;
     dataset *d = make_folder();
@@ -220,8 +220,9 @@ static void looks_at_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(evaluation_leaves_them_out), TEST(training_takes_others), TEST(stops_when_told_to),
-        TEST(gives_up_when_all_are_bad),  TEST(looks_at_some),         TEST(looks_at_all),
+        TEST(evaluation_leaves_out_bad_images),       TEST(training_replaces_bad_images),
+        TEST(bad_images_are_errors_when_not_skipped), TEST(gives_up_when_all_are_bad),
+        TEST(quick_check_reads_some_images),          TEST(full_check_decodes_all_images),
     };
     return cmocka_run_group_tests_name("bad_images", tests, io_setup, data_end);
 }

@@ -1,5 +1,5 @@
-/* S4ND and EMA: what gradients are added to, what is known of their kernels, systems at the limits
- * of numbers, and refusals. */
+/* S4ND and EMA: accumulation of gradients, known properties of their kernels, systems with extreme
+ * values, and refusals. */
 #include "baseline_trial.h"
 
 #include <math.h>
@@ -60,7 +60,8 @@ static void s4nd_kernel_is_separable(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* A = 0, whose formula divides by it, and a system that explodes in float but not in taps. */
+/* A = 0, by which the formula divides, and a system that overflows in float though its taps do
+ * not. */
 static void s4nd_takes_extreme_systems(void **state)
 {
     (void)state;

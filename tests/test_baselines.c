@@ -1,5 +1,5 @@
 /* S4ND and EMA: the golden cases, algorithms against each other and against plain sums, gradients
- * against differences, every memory layout, bits whatever the number of threads. */
+ * against differences, every memory layout, the same bits for any number of threads. */
 #include "baseline_trial.h"
 #include "case.h"
 
@@ -15,7 +15,7 @@ static const double allowed[2] = {1e-5, 1e-12};
 typedef struct golden {
     const char *folder;
     size_t batch, rows, cols;
-    int arrays; /* how many case.json lists */
+    int arrays; /* number of arrays that case.json lists */
     ssm2d_layer layer;
 } golden;
 

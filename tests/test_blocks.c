@@ -1,8 +1,8 @@
-/* A number does not depend on the block that computed it: every register block of the matrix
- * products, of attention and of the convolutions gives the bits of the smallest one, and a function
- * of single numbers gives the same for whole vectors and for leftover lanes. Threads cut work
- * into blocks, so that the number of threads would change bits otherwise. For every instruction set
- * of this machine, in float, and in test_blocks_double.c in double. */
+/* Results do not depend on the block that computes them: every register block of the matrix
+ * products, of attention and of the convolutions gives the bits of the smallest one, and
+ * elementwise functions give the same for whole vectors and for leftover lanes. Threads split work
+ * into blocks, so that otherwise their number would change bits. For every instruction set of this
+ * machine, in float, and in test_blocks_double.c in double. */
 #include "problem.h"
 
 #include "ops/simd/gemm_table.h"
@@ -35,7 +35,7 @@ static real *copy_of(const real *from, size_t count)
     return p;
 }
 
-/* `at` and `size` say which block it was. */
+/* `at` and `size` identify the block. */
 static void same(cpu_level level, const char *what, size_t at, size_t size, const real *got,
                  const real *want, size_t count)
 {
@@ -52,7 +52,8 @@ static void on_each_level(level_test *test)
     for (int level = 0; level < CPU_LEVELS; level++) {
         cpu_level found;
         ssm2d_error error;
-        if (cpu_choose(cpu_names[level], &found, &error)) continue; /* this machine lacks it */
+        /* this machine does not support it */
+        if (cpu_choose(cpu_names[level], &found, &error)) continue;
         test(found, simd_ops_for(found), simd_for(found));
     }
 }
@@ -295,8 +296,8 @@ static void axis_convolution_has_same_bits_in_any_block(void **state)
 
 enum { COUNT = 41, MAPS = 8, RESULTS = 4 };
 
-/* Map `which` of n numbers from `at` on. in: five arrays; out: RESULTS arrays, which gradients are
- * added to. */
+/* Function `which` of n elements from `at` on. in: five arrays; out: RESULTS arrays, to which
+ * gradients are added. */
 static void map(const simd_ops *ops, int which, real *const *in, real *const *out, size_t at,
                 size_t n)
 {
@@ -324,7 +325,7 @@ static void map(const simd_ops *ops, int which, real *const *in, real *const *ou
 }
 
 /* The reference computes every element by itself. */
-static void single_numbers_on(cpu_level level, const simd_ops *ops, const simd_table *table)
+static void elementwise_on(cpu_level level, const simd_ops *ops, const simd_table *table)
 {
     (void)table;
     static const char *const names[MAPS] = {"gelu",         "gelu_back",        "silu",
@@ -351,7 +352,7 @@ static void single_numbers_on(cpu_level level, const simd_ops *ops, const simd_t
 static void scalar_and_vector_results_have_same_bits(void **state)
 {
     (void)state;
-    on_each_level(single_numbers_on);
+    on_each_level(elementwise_on);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* What executing asks of its caller is checked: a call that breaks the contract returns an error,
- * in every build, and changes neither its arrays nor what the workspace holds. */
+/* Contracts of executing functions: a call that breaks one returns an error, in every build, and
+ * changes neither its arrays nor the workspace. */
 #include "problem.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static ssm2d_status no_gradient(scene *s)
     return plan_kernel_backward(s->plan, s->workspace, s->p.params, s->kernel, NULL);
 }
 
-/* A double plan with functions and arrays of floats. */
+/* A double plan with the functions and arrays for float. */
 static ssm2d_status other_type(scene *s)
 {
     float params[512] = {0}, u[8] = {0}, y[8] = {0}, kernel[64] = {0};
@@ -85,7 +85,7 @@ static ssm2d_status other_type(scene *s)
     assert_int_equal(ssm2d_kernel(s->plan, s->workspace, params, kernel), SSM2D_ERROR_ARGUMENT);
     assert_int_equal(ssm2d_kernel_backward(s->plan, s->workspace, params, kernel, params),
                      SSM2D_ERROR_ARGUMENT);
-    /* the workspace holds what it held */
+    /* the workspace is unchanged */
     assert_int_equal(plan_apply(s->plan, s->workspace, s->p.u, s->y), SSM2D_OK);
     assert_int_equal(ssm2d_backward(s->plan, s->workspace, params, u, y, u, params),
                      SSM2D_ERROR_ARGUMENT);

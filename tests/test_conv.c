@@ -1,5 +1,5 @@
-/* The convolution by itself, with kernels that no layer made: every algorithm, reach and layout
- * against the sums of conv.h; what planning decides. Built for each number type. */
+/* The convolution by itself, with arbitrary kernels: every algorithm, reach and layout against the
+ * sums of conv.h, and the decisions of planning. Built for each element type. */
 #include "conv/conv.h"
 #include "conv/direct.h"
 #include "core/arith.h"
@@ -15,16 +15,16 @@
 
 #include <cmocka.h>
 
-static rng random_numbers = {.state = 4711};
+static rng generator = {.state = 4711};
 
-static int below(int n) { return (int)(rng_next(&random_numbers) >> 33) % n; }
+static int below(int n) { return (int)(rng_next(&generator) >> 33) % n; }
 static double tolerance(void) { return sizeof(real) == sizeof(double) ? 1e-13 : 1e-5; }
 
-static real *numbers(size_t count)
+static real *random_array(size_t count)
 {
     real *p = malloc((count + 1) * sizeof *p);
     assert_non_null(p);
-    for (size_t i = 0; i < count; i++) p[i] = (real)rng_uniform(&random_numbers, -1, 1);
+    for (size_t i = 0; i < count; i++) p[i] = (real)rng_uniform(&generator, -1, 1);
     return p;
 }
 
@@ -111,7 +111,8 @@ static void add_bias(const conv_problem *q, const arrays *a, const real *bias, d
                     (double)bias[h];
 }
 
-/* layouts: of in and out, as strides_of numbers them; returns whether direct works in place. */
+/* layouts: of in and out, by the index that strides_of takes; returns whether direct works in
+ * place. */
 static int run(conv_problem q, const char *algorithm, int layout_in, int layout_out)
 {
     arrays a;
@@ -124,8 +125,8 @@ static int run(conv_problem q, const char *algorithm, int layout_in, int layout_
     const two_sided *k = conv_plan_layout(plan);
     const size_t size = two_sided_size(k), vectors = (size_t)div_up(q.channels, k->lanes);
     a.cells = q.batch * (size_t)q.rows * (size_t)q.cols * (size_t)q.channels;
-    a.u = numbers(a.cells), a.y = numbers(a.cells), a.dy = numbers(a.cells);
-    a.du = numbers(a.cells);
+    a.u = random_array(a.cells), a.y = random_array(a.cells), a.dy = random_array(a.cells);
+    a.du = random_array(a.cells);
     a.k2 = calloc(size * vectors, sizeof(real)), a.dk2 = calloc(size * vectors, sizeof(real));
     double *y = calloc(a.cells, sizeof *y), *du = calloc(a.cells, sizeof *du);
     double *dk = calloc(size * vectors, sizeof *dk);
@@ -136,7 +137,7 @@ static int run(conv_problem q, const char *algorithm, int layout_in, int layout_
                 if (!reached(&q, d, o)) continue;
                 const size_t here = (size_t)(h / k->lanes) * size + (size_t)two_sided_at(k, d, o)
                                     + (size_t)(h % k->lanes);
-                a.k2[here] = (real)rng_uniform(&random_numbers, -1, 1);
+                a.k2[here] = (real)rng_uniform(&generator, -1, 1);
                 for (size_t b = 0; b < q.batch; b++)
                     for (int cell = 0; cell < q.rows * q.cols; cell++)
                         pair(&q, &a, b, h, cell / q.cols, cell % q.cols, d, o, (double)a.k2[here],
@@ -144,7 +145,7 @@ static int run(conv_problem q, const char *algorithm, int layout_in, int layout_
             }
     void *memory = mem_alloc(q.context, conv_plan_bytes(plan));
     assert_non_null(memory);
-    real *bias = numbers(vectors * (size_t)k->lanes);
+    real *bias = random_array(vectors * (size_t)k->lanes);
     const double scale = 4 * sqrt((double)a.cells + 10);
     for (int again = 0; again < 2; again++) {
         conv_prepare(plan, memory, a.k2);

@@ -1,5 +1,5 @@
-/* Types of elements other than real: conversions against plain code, for every bfloat16 and at the
- * edges; tensors and parameters of these types in graphs; and what is refused. */
+/* Element types other than real: conversions against plain code, for every bfloat16 and at the
+ * edges; tensors and parameters of these types in graphs; and refusals. */
 #include "graph_fixture.h"
 #include "graph_helpers.h"
 
@@ -16,10 +16,10 @@ enum { ALL = 65536 };
 static ssm2d_context *context;
 static const simd_ops *simd;
 
-/* ---- plain twins ----------------------------------------------------------------------------- */
+/* ---- reference code -------------------------------------------------------------------------- */
 
-/* The number that has these bits; that of infinity is where rounding to it begins to be nearer. */
-static double plain_number(unsigned bits)
+/* The value of these bits; that of infinity is the value from which on numbers round to it. */
+static double plain_value(unsigned bits)
 {
     const int exponent = (int)(bits >> 7 & 0xff);
     const double fraction = (double)(bits & 0x7f) / 128;
@@ -29,7 +29,7 @@ static double plain_number(unsigned bits)
 
 static int is_nan_half(unsigned bits) { return (bits & 0x7fff) > 0x7f80; }
 
-/* The nearest bfloat16, the even one of two: found by bisection among all sizes. */
+/* The nearest bfloat16, ties to even: found by bisection among all magnitudes. */
 static unsigned plain_half(double x)
 {
     const double size = fabs(x);
@@ -37,12 +37,12 @@ static unsigned plain_half(double x)
     if (isinf(x)) return x < 0 ? 0xff80 : 0x7f80;
     while (above - below > 1) {
         const unsigned middle = (below + above) / 2;
-        if (plain_number(middle) <= size)
+        if (plain_value(middle) <= size)
             below = middle;
         else
             above = middle;
     }
-    const double to_below = size - plain_number(below), to_above = plain_number(above) - size;
+    const double to_below = size - plain_value(below), to_above = plain_value(above) - size;
     const int up = to_above < to_below || (!(to_below < to_above) && below % 2);
     return (up ? above : below) | (signbit(x) ? 0x8000 : 0);
 }
@@ -53,10 +53,10 @@ static real real_of(unsigned bits)
 {
     if (is_nan_half(bits)) return (real)NAN;
     if ((bits & 0x7fff) == 0x7f80) return bits >> 15 ? (real)-INFINITY : (real)INFINITY;
-    return (real)plain_number(bits);
+    return (real)plain_value(bits);
 }
 
-static void every_bfloat16_goes_there_and_back(void **state)
+static void every_bfloat16_converts_and_back(void **state)
 {
     (void)state;
     bfloat16 *halves = malloc(ALL * sizeof *halves), *back = malloc(ALL * sizeof *back);
@@ -82,7 +82,7 @@ static void every_bfloat16_goes_there_and_back(void **state)
     free(x);
 }
 
-/* Numbers at, and next to, every bfloat16 and the middle to its neighbour. */
+/* Values at and next to every bfloat16, and at the middle to its neighbour. */
 static void rounds_to_the_nearest_bfloat16(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void rounds_to_the_nearest_bfloat16(void **state)
     size_t count = 0;
     for (unsigned i = 0; i < ALL; i++) {
         if ((i & 0x7fff) >= 0x7f80) continue;
-        const real at = real_of(i), middle = (real)((plain_number(i) + plain_number(i + 1)) / 2);
+        const real at = real_of(i), middle = (real)((plain_value(i) + plain_value(i + 1)) / 2);
         const real far = middle < 0 ? -(real)INFINITY : (real)INFINITY;
         const real next = sizeof(real) == sizeof(float)
                               ? (real)nextafterf((float)middle, (float)far)
@@ -148,7 +148,7 @@ static void rounds_to_the_nearest_int8(void **state)
         assert_int_equal(y[i], (int)fmax(-127, fmin(127, nearbyint((double)(x[i] * (real)0.3)))));
 }
 
-static void every_int8_goes_back(void **state)
+static void every_int8_converts_back(void **state)
 {
     (void)state;
     int8_t y[256];
@@ -161,7 +161,7 @@ static void every_int8_goes_back(void **state)
     }
 }
 
-static void finds_the_largest_size(void **state)
+static void largest_magnitude_is_found(void **state)
 {
     (void)state;
     real x[67] = {0};
@@ -177,7 +177,7 @@ static void finds_the_largest_size(void **state)
 /* ---- lengths --------------------------------------------------------------------------------- */
 
 /* For any length, exactly that many elements are written, with the same results. */
-static void tails_are_as_the_rest(void **state)
+static void tails_convert_like_whole_vectors(void **state)
 {
     (void)state;
     enum { MOST = 70 };
@@ -272,7 +272,7 @@ static void conversions_keep_values_and_gradients(void **state)
     }
 }
 
-/* Chains of rows run conversions as nodes of their own do. */
+/* Conversions in chains of rows give the same as nodes of their own. */
 static void chains_of_rows_convert(void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void chains_of_rows_convert(void **state)
 }
 
 /* An infinity or a NaN does not disappear in int8, and is found. */
-static void what_is_not_finite_stays_so(void **state)
+static void values_that_are_not_finite_stay_so(void **state)
 {
     (void)state;
     const double bad[] = {INFINITY, NAN};
@@ -446,16 +446,16 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_bfloat16_goes_there_and_back),
+        cmocka_unit_test(every_bfloat16_converts_and_back),
         cmocka_unit_test(rounds_to_the_nearest_bfloat16),
         cmocka_unit_test(edges_of_bfloat16),
         cmocka_unit_test(rounds_to_the_nearest_int8),
-        cmocka_unit_test(every_int8_goes_back),
-        cmocka_unit_test(finds_the_largest_size),
-        cmocka_unit_test(tails_are_as_the_rest),
+        cmocka_unit_test(every_int8_converts_back),
+        cmocka_unit_test(largest_magnitude_is_found),
+        cmocka_unit_test(tails_convert_like_whole_vectors),
         cmocka_unit_test(conversions_keep_values_and_gradients),
         cmocka_unit_test(chains_of_rows_convert),
-        cmocka_unit_test(what_is_not_finite_stays_so),
+        cmocka_unit_test(values_that_are_not_finite_stay_so),
         cmocka_unit_test(parameters_have_types),
         cmocka_unit_test(memory_is_planned_in_bytes),
         cmocka_unit_test(wrong_types_are_refused_by_name),

@@ -1,5 +1,5 @@
-/* ConvNeXt in double: gradients by differences for any map and mixer (golden cases 19 and 20 have
- * the values), parameter counts, timm's names and shapes, and configurations that are refused. */
+/* ConvNeXt in double: gradients by finite differences for any map and mixer (golden cases 19 and 20
+ * have the values), parameter counts, timm's names and shapes, and refused configurations. */
 
 #include "layers/ssm2d/ssm2d_config.h"
 #include "model_trial.h"
@@ -10,8 +10,8 @@
 
 #define SMALL "image=[12, 10];patch=1;dim=6,8;depth=1,1;mixer="
 
-/* What each line is there for stands behind it. */
-static void test_gradients(void **state)
+/* The comment after each line says what it tests. */
+static void test_gradients_equal_finite_differences(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"stem",  "conv_dw",    "mixer", "norm", "mlp",
@@ -52,7 +52,7 @@ static size_t count_of(ssm2d_context *context, const char *name, const char *set
 }
 
 /* The authors' own counts include D, which their models do not use: skip=true counts it. */
-static void test_counts(void **state)
+static void test_parameter_counts_are_published_ones(void **state)
 {
     (void)state;
 #define LAYER "mixer=ssm2d;mixer.n_ssm=2;mixer.d_state=16;mixer.c_per_channel=true;mixer.skip=true;"
@@ -69,7 +69,7 @@ static void test_counts(void **state)
         {"convnext-small", LAYER "mixer.directions=2;mixer.values=cartesian;image=64", 200,
          6633672},
         {"convnext-small", "mixer=none", 100, 6424548 - 50 * 1920},
-        {"convnext-small", "mixer=ssm2d", 100, 6582372 - 1920}, /* without D, as it is run */
+        {"convnext-small", "mixer=ssm2d", 100, 6582372 - 1920}, /* without D, as the model is run */
         {"convnext", "mixer=conv", 1000, 28589128},             /* timm's convnext_tiny */
     };
     ssm2d_context *context = context_of(1);
@@ -83,7 +83,7 @@ static void test_counts(void **state)
 }
 
 /* The layer with the settings of a model that names no others: the authors' run on CIFAR-100. */
-static void test_default_layer(void **state)
+static void test_default_layer_is_that_of_the_authors(void **state)
 {
     (void)state;
     model_config c = trial_config("convnext-small", "mixer=ssm2d");
@@ -107,7 +107,7 @@ static void assert_shape(const weights *w, const char *name, int rank, const siz
 #define SHAPE(...)                                                                                 \
     (int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)), (size_t[]) { __VA_ARGS__ }
 
-static void test_names(void **state)
+static void test_names_are_those_of_timm(void **state)
 {
     (void)state;
     ssm2d_context *context = context_of(1);
@@ -140,7 +140,7 @@ static void test_names(void **state)
     ssm2d_context_destroy(context);
 }
 
-static void test_refused(void **state)
+static void test_bad_configurations_are_refused(void **state)
 {
     (void)state;
     static const char *const cases[][3] = {
@@ -167,9 +167,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),     cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_default_layer), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_gradients_equal_finite_differences),
+        cmocka_unit_test(test_parameter_counts_are_published_ones),
+        cmocka_unit_test(test_default_layer_is_that_of_the_authors),
+        cmocka_unit_test(test_names_are_those_of_timm),
+        cmocka_unit_test(test_bad_configurations_are_refused),
     };
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

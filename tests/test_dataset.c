@@ -1,5 +1,4 @@
-/* Data sets of small images in a few files: idx and CIFAR, what they say of themselves, and what is
- * wrong with them. */
+/* Data sets of small images in a few files, idx and CIFAR: their metadata, and errors in them. */
 #include "data_helpers.h"
 
 #include <math.h>
@@ -196,7 +195,7 @@ static void fashion_mnist_has_published_content(void **state)
     dataset_close(d);
 }
 
-static void fashion_mnist_from_elsewhere(void **state)
+static void fashion_mnist_of_other_files_has_its_class_names(void **state)
 {
     (void)state;
     char where[128];
@@ -403,7 +402,7 @@ static void lists_available_data_sets(void **state)
     assert_int_equal(dataset_get(-1, &name, &help), 0);
 
     assert_int_equal(try_data("fashion-minst", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
-    assert_line("data: there is no \"fashion-minst\": did you mean fashion-mnist?");
+    assert_line("did you mean fashion-mnist?");
     assert_int_equal(try_data("cifar:/tmp", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
     assert_line("did you mean cifar10");
     assert_int_equal(try_data("idx", DATASET_TRAIN), SSM2D_ERROR_ARGUMENT);
@@ -429,7 +428,7 @@ static void assert_title(const char *where, const char *expected)
     assert_string_equal(title, expected);
 }
 
-static void has_short_titles(void **state)
+static void data_sets_have_short_titles(void **state)
 {
     (void)state;
     assert_title("fashion-mnist", "fashion-mnist");
@@ -464,7 +463,7 @@ int main(void)
         TEST(refuses_bad_idx),
         TEST(refuses_damaged_gz),
         TEST(fashion_mnist_has_published_content),
-        TEST(fashion_mnist_from_elsewhere),
+        TEST(fashion_mnist_of_other_files_has_its_class_names),
         TEST(reads_cifar10),
         TEST(reads_cifar100),
         TEST(reads_lra_image),
@@ -472,7 +471,7 @@ int main(void)
         TEST(refuses_bad_cifar),
         TEST(survives_failing_allocations),
         TEST(lists_available_data_sets),
-        TEST(has_short_titles),
+        TEST(data_sets_have_short_titles),
         TEST(normalises_for_other_channels),
     };
     return cmocka_run_group_tests_name("dataset", tests, io_setup, data_end);

@@ -1,5 +1,5 @@
-/* What a newcomer adds: a kind of layer and a family of models, each in one file and not known to
- * anybody else, go through configuration, graph, weights and files like those that there are. */
+/* What a newcomer adds: a kind of layer and a family of models, each in one file that no other
+ * refers to, work with configuration, graph, weights and files like the existing ones. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "core/context.h"
 #include "io/json.h"
@@ -48,7 +48,7 @@ typedef struct affine_plan {
 
 static const affine_plan *affine_of(const ssm2d_plan *plan) { return (const affine_plan *)plan; }
 
-static int seen_rows, seen_cols; /* of the grid that the tokens brought along */
+static int seen_rows, seen_cols; /* of the grid that the tokens carry */
 
 static ssm2d_status affine_check(const void *config, ssm2d_error *e)
 {
@@ -92,7 +92,7 @@ static ssm2d_status affine_make(ssm2d_plan *p, int i, ssm2d_error *e)
     return SSM2D_OK;
 }
 
-/* Where element h of cell (b, i, j) stands. */
+/* The offset of element h of cell (b, i, j). */
 static ptrdiff_t affine_at(const ssm2d_plan *p, plane_strides s, size_t cell, int h)
 {
     const size_t rows = (size_t)p->rows, cols = (size_t)p->cols;
@@ -105,7 +105,7 @@ static size_t affine_cells(const ssm2d_plan *p)
     return p->options.batch * (size_t)p->rows * (size_t)p->cols;
 }
 
-/* What a newcomer has in a file of its own, which is compiled for both number types. */
+/* What a newcomer puts into a separate file, which is compiled for both element types. */
 #define AFFINE_FUNCTIONS(real, type)                                                               \
     static void affine_prepare_##type(const ssm2d_plan *p, ssm2d_workspace *ws,                    \
                                       const void *params)                                          \
@@ -222,8 +222,8 @@ static void test_new_kind_is_configured_as_mixer(void **state)
     cJSON_Delete(root);
 }
 
-/* In every place of a ViT: its parameters are in the list, with initial values as declared, they
- * may be missing from a file, and the tokens tell where their grid is. */
+/* In every place of a ViT: its parameters are listed and have the declared initial values, may be
+ * missing from a file, and the tokens carry their grid. */
 static void test_new_kind_works_in_every_place(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* The transforms of the fft algorithm against the defining sum, in every instruction set that this
- * machine has: each length that can be planned, any number of elements present, both ways; the
- * fused stages; rows transformed two at a time. Lengths too large for that sum are compared with
- * FFTW, if the test is built with it, and taken there and back. */
+/* The transforms of the fft algorithm against the defining sum, in every instruction set of this
+ * machine: each length that can be planned, any number of elements present, forward and inverse;
+ * the fused stages; rows transformed two at a time. Lengths too large for that sum are compared
+ * with FFTW, if the test is built with it, and transformed forward and back. */
 #include "core/cpu.h"
 #include "core/rng.h"
 #include "conv/fft_line.h"
@@ -23,16 +23,16 @@
 enum { MAX_PLAIN = 320 };
 
 static const double turn = 6.28318530717958647693;
-static rng random_numbers = {.state = 20240217};
+static rng generator = {.state = 20240217};
 
 /* Relative to the largest value: rounding grows with log n. */
 static double tolerance(void) { return sizeof(real) == sizeof(double) ? 2e-15 : 1e-6; }
 
-static real *numbers(size_t count)
+static real *new_array(size_t count)
 {
     real *p = aligned_alloc(64, (count * sizeof(real) + 63) / 64 * 64);
     assert_non_null(p);
-    for (size_t i = 0; i < count; i++) p[i] = (real)rng_uniform(&random_numbers, -1, 1);
+    for (size_t i = 0; i < count; i++) p[i] = (real)rng_uniform(&generator, -1, 1);
     return p;
 }
 
@@ -52,9 +52,9 @@ static line line_make(cpu_level level, fft_length length, int count)
               .count = count,
               .lanes = simd->lanes,
               .all = all,
-              .in = numbers(all),
-              .x = numbers(all)};
-    l.twiddles = numbers(fft_length_twiddles(&length) + 1);
+              .in = new_array(all),
+              .x = new_array(all)};
+    l.twiddles = new_array(fft_length_twiddles(&length) + 1);
     fft_line_twiddles(&length, l.twiddles);
     l.t = (fft_line){&simd->fft, length, l.twiddles};
     return l;
@@ -100,7 +100,7 @@ static void check_plain(line *l)
     const ptrdiff_t lanes = l->lanes;
     double(*roots)[2] = roots_of(l->n), limit = tolerance() * sqrt(l->n) * (2 + log2(l->n)),
     want[2];
-    real *out = numbers(l->all), *shuffled = numbers(l->all);
+    real *out = new_array(l->all), *shuffled = new_array(l->all);
     const int lane = l->n % l->lanes;
     fft_line_forward(&l->t, l->x, l->in, l->in + lanes, 2 * lanes, l->count);
     for (int k = 0; k < l->n; k++) {
@@ -122,7 +122,7 @@ static void check_plain(line *l)
         for (int j = 0; j < l->n; j++) {
             plain(l, l->in, roots, l->n, j, 1, lane, want);
             if (j >= l->count) want[0] = want[1] = 0;
-            double one = add || j >= l->count; /* what is beyond is not touched */
+            double one = add || j >= l->count; /* elements beyond are not changed */
             assert_true(fabs(at(l, out, j, 0, lane) - want[0] - one) < limit);
             assert_true(fabs(at(l, out, j, 1, lane) - want[1] - one) < limit);
         }
@@ -143,7 +143,7 @@ static void lengths_agree_with_the_sum(void **state)
                 if (counts[i] < 1 || counts[i] > n) continue;
                 fft_length length = fft_length_of(n, counts[i]);
                 if (length.cost == 0) {
-                    assert_true(n > 1 && (n % 4 || n > 40)); /* lengths that have to be there */
+                    assert_true(n > 1 && (n % 4 || n > 40)); /* lengths that must be supported */
                     continue;
                 }
                 line l = line_make((cpu_level)level, length, counts[i]);
@@ -203,9 +203,9 @@ static void fused_stages_equal_separate_ones(void **state)
             const fft_functions *f = &simd->fft;
             const int L = simd->lanes;
             const size_t all = 2 * (size_t)L * (size_t)n;
-            real *start = numbers(all), *k = numbers(all), *u = numbers(all), *g0 = numbers(all),
-                 *x = numbers(all);
-            real *want = numbers(all), *spectrum = numbers(all), *g = numbers(all);
+            real *start = new_array(all), *k = new_array(all), *u = new_array(all),
+                 *g0 = new_array(all), *x = new_array(all);
+            real *want = new_array(all), *spectrum = new_array(all), *g = new_array(all);
             memcpy(spectrum, start, all * sizeof(real));
             if (last > 1) f->last[last](spectrum, blocks);
             for (int conjugate = 0; conjugate < 3; conjugate++) { /* 2: correlate */
@@ -259,8 +259,8 @@ static void two_real_signals_share_one_transform(void **state)
             const double limit = tolerance() * sqrt(n) * (2 + log2(n));
             double(*roots)[2] = roots_of(n), want[2];
             int(*positions)[2] = malloc((size_t)half * sizeof *positions);
-            real *spectra[2] = {numbers((size_t)(step * half)), numbers((size_t)(step * half))},
-                 *one = numbers(l.all);
+            real *spectra[2] = {new_array((size_t)(step * half)), new_array((size_t)(step * half))},
+                 *one = new_array(l.all);
             assert_non_null(positions);
             for (int c = 0; c < half; c++) {
                 positions[c][0] = fft_length_position(&l.t.length, c);
@@ -319,7 +319,7 @@ static void large_lengths_are_accurate(void **state)
             fftw_destroy_plan(plan);
             fftw_free(x);
 #endif
-            real *out = numbers(l.all);
+            real *out = new_array(l.all);
             fft_line_backward(&l.t, out, out + L, 2 * L, count, l.x, 0);
             for (size_t j = 0; j < 2 * (size_t)L * (size_t)count; j++)
                 assert_true(fabs((double)out[j] / l.n - (double)l.in[j]) < limit);

@@ -1,4 +1,4 @@
-/* Whole files in, whole files out. */
+/* Reading and writing whole files. */
 #define _GNU_SOURCE
 #include "io_helpers.h"
 
@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-static void reads_all(void **state)
+static void whole_files_are_read(void **state)
 {
     (void)state;
     char *bytes;
@@ -28,7 +28,7 @@ static void reads_all(void **state)
     mem_free(context, bytes);
 }
 
-static void refuses_too_much(void **state)
+static void large_files_are_refused(void **state)
 {
     (void)state;
     char *bytes;
@@ -43,7 +43,7 @@ static void refuses_too_much(void **state)
     assert_null(bytes);
 }
 
-static void refuses_what_is_no_file(void **state)
+static void non_files_are_refused(void **state)
 {
     (void)state;
     char *bytes;
@@ -84,7 +84,7 @@ static void reads_pipes(void **state)
 
 /* The result of each use of file_fd for a pipe, a link to a file, a file with two names, a folder
  * and a missing file: an error, or 0 for success. */
-static void opens_what_is_safe(void **state)
+static void only_safe_files_are_opened(void **state)
 {
     (void)state;
     enum { NONE = FILE_SYSTEM };
@@ -99,7 +99,7 @@ static void opens_what_is_safe(void **state)
     char where[512];
     snprintf(where, sizeof where, "%s", io_path("uses"));
     for (int use = FILE_READ; use <= FILE_TEMPORARY; use++) {
-        if (use == FILE_READ_ANY) continue; /* would wait for the pipe's other end */
+        if (use == FILE_READ_ANY) continue; /* would block until the pipe has another end */
         char script[2048];
         snprintf(script, sizeof script,
                  "rm -rf '%s' && mkdir '%s' && cd '%s' && mkfifo 0 && echo mine > mine && "
@@ -130,8 +130,8 @@ static void opens_what_is_safe(void **state)
     }
 }
 
-/* Files of the kernel's that say 4096 bytes and have fewer are files that shrank while they were
- * read. */
+/* Files of the kernel that report 4096 bytes and have fewer look like files that shrink while they
+ * are read. */
 static void refuses_files_that_shrink(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void writes_whole_files(void **state)
     struct stat info;
     assert_int_equal(stat(io_path("out"), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0640);
-    put_text(io_path("out"), "second"); /* over what is there */
+    put_text(io_path("out"), "second"); /* replaces the existing file */
     assert_holds(io_path("out"), "second");
     char name[256];
     memset(name, 'n', 255);
@@ -206,7 +206,7 @@ static void appears_only_when_committed(void **state)
     atomic_cancel(&file); /* does nothing */
 }
 
-static void refuses_places_it_cannot_write(void **state)
+static void unwritable_places_are_refused(void **state)
 {
     (void)state;
     atomic_file file;
@@ -255,8 +255,8 @@ static void leaves_nothing_when_killed(void **state)
     assert_int_equal(file_read(context, io_path("out"), 100, &bytes, &size, &error), SSM2D_OK);
     assert_string_equal(bytes, "old");
     mem_free(context, bytes);
-    /* Where the folder's file system has no nameless files the temporary one stays; it never has
-     * the file's name. */
+    /* On file systems without unnamed files the temporary file stays; it never has the name of the
+     * file. */
     assert_int_equal(atomic_open(context, io_path("other"), &file, &error), SSM2D_OK);
     assert_int_equal(io_count_files(), file.nameless ? 1 : 3);
     atomic_cancel(&file);
@@ -295,7 +295,7 @@ static void leaves_nothing_on_a_full_disk(void **state)
 }
 
 /* The name is taken by a folder after the file was opened. */
-static void says_when_it_cannot_be_put_in_place(void **state)
+static void failing_rename_is_reported(void **state)
 {
     (void)state;
     atomic_file file;
@@ -315,7 +315,7 @@ static void makes_folders(void **state)
     assert_int_equal(folder_make(deep, &error), SSM2D_OK);
     assert_int_equal(stat(deep, &info), 0);
     assert_true(S_ISDIR(info.st_mode));
-    assert_int_equal(folder_make(deep, &error), SSM2D_OK); /* it is there */
+    assert_int_equal(folder_make(deep, &error), SSM2D_OK); /* the file exists */
     assert_int_equal(folder_make("/", &error), SSM2D_OK);
     assert_int_equal(folder_make(".", &error), SSM2D_OK);
     io_put("plain", "", 0);
@@ -377,18 +377,18 @@ static void escapes_control_characters_in_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(reads_all),
-        TEST(refuses_too_much),
-        TEST(refuses_what_is_no_file),
+        TEST(whole_files_are_read),
+        TEST(large_files_are_refused),
+        TEST(non_files_are_refused),
         TEST(reads_pipes),
-        TEST(opens_what_is_safe),
+        TEST(only_safe_files_are_opened),
         TEST(refuses_files_that_shrink),
         TEST(writes_whole_files),
         TEST(appears_only_when_committed),
-        TEST(refuses_places_it_cannot_write),
+        TEST(unwritable_places_are_refused),
         TEST(leaves_nothing_when_killed),
         TEST(leaves_nothing_on_a_full_disk),
-        TEST(says_when_it_cannot_be_put_in_place),
+        TEST(failing_rename_is_reported),
         TEST(makes_folders),
         TEST(survives_failing_allocations),
         TEST(escapes_control_characters_in_messages),

@@ -10,23 +10,23 @@
 
 enum { CHANNELS = 5, SIDE = 12, BATCH = 3, CELLS = BATCH * SIDE * SIDE * CHANNELS };
 
-/* All that was computed, one array after the other. */
+/* All results, one array after the other. */
 typedef struct record {
-    float *numbers;
+    float *elements;
     size_t used, size;
 } record;
 
 static float *record_more(record *r, size_t count, float first)
 {
     if (r->used + count > r->size) abort();
-    float *p = r->numbers + r->used;
+    float *p = r->elements + r->used;
     r->used += count;
     for (size_t i = 0; i < count; i++) p[i] = first;
     return p;
 }
 
-/* Among them numbers that are subnormal, or become so. */
-static float *numbers(uint64_t seed)
+/* Some of them are subnormal, or become so. */
+static float *random_array(uint64_t seed)
 {
     rng r = rng_seed(seed);
     float *p = malloc(CELLS * sizeof *p);
@@ -139,7 +139,7 @@ static void run_all(const mode *made, const mode *m, int threads, record *r)
     ssm2d_layer ema = layer_default(&layer_ema), s4nd = layer_default(&layer_s4nd);
     layer_set_channels(&ema, CHANNELS);
     layer_set_channels(&s4nd, CHANNELS);
-    float *u = numbers(1), *dy = numbers(2);
+    float *u = random_array(1), *dy = random_array(2);
     const char *name;
     for (int i = 0; (name = ssm2d_kind_algorithm("ssm2d", i)); i++)
         run_layer(context, name, m, u, dy, r);
@@ -154,7 +154,7 @@ static void run_all(const mode *made, const mode *m, int threads, record *r)
 static record record_of(size_t size)
 {
     record r = {malloc(size * sizeof(float)), 0, size};
-    assert_non_null(r.numbers);
+    assert_non_null(r.elements);
     return r;
 }
 
@@ -172,11 +172,11 @@ static void mode_changes_no_bit(void **state)
             run_all(i % 2 ? m : usual, i % 2 ? usual : m, threads, &got);
             assert_int_equal(got.used, want.used);
             for (size_t k = 0; k < want.used; k++)
-                if (memcmp(&got.numbers[k], &want.numbers[k], sizeof(float)))
+                if (memcmp(&got.elements[k], &want.elements[k], sizeof(float)))
                     fail_msg("%d threads, %s in mode %s: element %zu differs", threads,
                              i % 2 ? "made" : "called", m->name, k);
         }
-    free(want.numbers), free(got.numbers);
+    free(want.elements), free(got.elements);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Image folders: which files are images of which class, in which order, and what they look like in
- * another size. */
+/* Image folders: which files are images of which class, in which order, and their pixels at another
+ * size. */
 #include "data_helpers.h"
 
 #include <jpeglib.h>
@@ -77,7 +77,7 @@ static void finds_classes_and_images(void **state)
         uint8_t out[100 * 100 * 3];
         assert_int_equal(fetch_as(d, 0, 3, 2, 3, out), SSM2D_OK);
         for (int i = 0; i < 18; i++) assert_int_equal(out[i], 100);
-        assert_int_equal(fetch_as(d, 1, 30, 20, 3, out), SSM2D_OK); /* Z comes before y */
+        assert_int_equal(fetch_as(d, 1, 30, 20, 3, out), SSM2D_OK); /* Z sorts before y */
         for (int i = 0; i < 1800; i++) assert_in_range(out[i], 198, 202);
         assert_int_equal(fetch_as(d, 3, 7, 5, 1, out), SSM2D_OK);
         for (int i = 0; i < 35; i++) assert_int_equal(out[i], (uint8_t)(2 + 3 * i));
@@ -120,7 +120,7 @@ static void resizes_as_resize_does(void **state)
     dataset_close(d);
 }
 
-static void takes_test_for_val(void **state)
+static void test_folder_replaces_missing_val(void **state)
 {
     (void)state;
     put_png("train/a/1.png", 2, 2, 1, 0);
@@ -166,7 +166,7 @@ static void reads_flat_folders(void **state)
 }
 
 /* Non-image files among the images are counted, and the first is named. */
-static void counts_what_is_ignored(void **state)
+static void ignored_files_are_counted(void **state)
 {
     (void)state;
     char expected[512];
@@ -262,14 +262,10 @@ static void survives_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(finds_classes_and_images),
-        TEST(resizes_as_resize_does),
-        TEST(takes_test_for_val),
-        TEST(reads_flat_folders),
-        TEST(counts_what_is_ignored),
-        TEST(refuses_bad_folders),
-        TEST(names_files_that_cannot_be_read),
-        TEST(survives_failing_allocations),
+        TEST(finds_classes_and_images),         TEST(resizes_as_resize_does),
+        TEST(test_folder_replaces_missing_val), TEST(reads_flat_folders),
+        TEST(ignored_files_are_counted),        TEST(refuses_bad_folders),
+        TEST(names_files_that_cannot_be_read),  TEST(survives_failing_allocations),
     };
     return cmocka_run_group_tests_name("folder", tests, io_setup, data_end);
 }

@@ -45,7 +45,7 @@ static void oracle_agrees_with_golden_cases(void **state)
     assert_int_equal(v.wrong, 0);
 }
 
-/* K given dK: the gradient of A, B and C alone; D, gamma and beta are not the kernel's. */
+/* K given dK: only the gradients of A, B and C; D, gamma and beta are not part of the kernel. */
 static int check_kernel_gradient(ssm2d_context *context, const char *what, const golden_case *c,
                                  ssm2d_type type, const char *algorithm)
 {

@@ -1,5 +1,5 @@
-/* The graph: random ones against central differences (which finds values and gradients that share
- * memory they should not), and the search for what is not finite. In double. */
+/* The graph: random ones against central differences (which detects values and gradients that
+ * wrongly share memory), and the search for values that are not finite. In double. */
 #include "graph_fixture.h"
 #include "graph_helpers.h"
 
@@ -68,7 +68,7 @@ static tensor *random_model(graph *g, uint64_t seed)
         case 2: z = scale(g, gate(g, x, y), 0.3); break;
         case 3: z = scale(g, x, 0.6); break;
         case 4: z = gelu(g, x); break;
-        case 5: { /* one after the other: the order of a call's arguments is the compiler's */
+        case 5: { /* separate statements, as the evaluation order of arguments is unspecified */
             tensor *beta = graph_param(g, spec_of(1, shape + 1), "beta%d", two);
             tensor *gamma = graph_param(g, spec_of(1, shape + 1), "gamma%d", one);
             z = layer_norm(g, x, gamma, beta, 0.1);
@@ -212,7 +212,7 @@ static void second_step_equals_the_first(void **state)
         memcpy(first, m.out->data, sizeof first);
         backward(&m);
         memcpy(grads, m.grads, m.g->param_count * sizeof *grads);
-        memset(m.g->memory, 0xff, m.g->bytes); /* nothing is left over from one step to the next */
+        memset(m.g->memory, 0xff, m.g->bytes); /* nothing remains from one step to the next */
         graph_forward(m.g);
         wrong += bits_differ("second step", m.out->data, first, ROWS * COLS);
         backward(&m);
@@ -278,8 +278,8 @@ static void chains_change_nothing(void **state)
     assert_true(chained > 10 * SEEDS);
 }
 
-/* Of a chain only what is read outside it has memory for all rows; and its nodes' times are
- * known. */
+/* Only values of a chain that are read outside it have memory for all rows; and the times of its
+ * nodes are known. */
 static void chains_need_little_memory(void **state)
 {
     (void)state;
@@ -305,7 +305,7 @@ static void chains_need_little_memory(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* ---- what is not finite ---------------------------------------------------------------------- */
+/* ---- values that are not finite -------------------------------------------------------------- */
 
 static void first_bad_tensor_is_named(void **state)
 {
@@ -345,7 +345,7 @@ static void first_bad_tensor_is_named(void **state)
     p[ROWS * COLS + 4] = 1e200; /* their product is too large */
     assert_string_equal(graph_find_bad(g), b->name);
     p[4] = p[ROWS * COLS + 4] = 1;
-    assert_null(graph_find_bad(g)); /* and forgets what was bad before */
+    assert_null(graph_find_bad(g)); /* and forgets earlier bad values */
 
     for (int again = 0; again < 2; again++) { /* only the gradient is too large */
         graph_forward(g);

@@ -1,5 +1,5 @@
-/* The memory of a graph: what is recomputed, shared, placed and cleared, and what happens when
- * there is none. In double. */
+/* The memory of a graph: what is recomputed, shared, placed and cleared, and running out of memory.
+ * In double. */
 #include "graph_fixture.h"
 #include "graph_helpers.h"
 
@@ -95,8 +95,7 @@ static void spans_are_placed_by_first_fit(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Planning takes a time in proportion to the nodes; if it were to their square, this would take
- * minutes. */
+/* Planning takes time proportional to the nodes; if it were quadratic, this would take minutes. */
 static void deep_graphs_are_planned(void **state)
 {
     (void)state;
@@ -152,7 +151,7 @@ static void residuals_share_their_gradient(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Everything that allocates; says whether all went well. */
+/* Calls everything that allocates; returns whether all succeeded. */
 static int build_all(long fail_at)
 {
     counter c = {.fail_at = -1};

@@ -1,5 +1,5 @@
 /* Grids of every size: algorithms against each other where the oracle would be too slow, and the
- * largest that is promised. */
+ * largest supported grid. */
 #include "problem.h"
 
 #include <math.h>
@@ -60,7 +60,7 @@ static void prime_grid_agrees_with_oracle(void **state)
 }
 
 /* Every length up to some size, so that every length of transform and every remainder of a block
- * has its turn. */
+ * occurs. */
 static void every_length_agrees_with_oracle(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void algorithms_agree_on_large_grid(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* As large as is promised: the response to one impulse, whose first row and column have a closed
+/* The largest supported grid: the response to one impulse, whose first row and column have a closed
  * form. */
 static void largest_grid_has_closed_form_response(void **state)
 {

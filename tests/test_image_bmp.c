@@ -5,7 +5,7 @@ typedef struct bmp_kind {
     int bits, top_down, os2, masks, description;
 } bmp_kind;
 
-/* What a pixel becomes: colours of fewer bits are those that the test stores. */
+/* The expected pixel: colours of fewer bits are those that the test stores. */
 static void bmp_colour(const bmp_kind *k, size_t r, size_t c, uint8_t out[3])
 {
     if (k->bits <= 8) {
@@ -122,7 +122,8 @@ static void refuses_bad_bmps(void **state)
     memset(file + 18, 0, 4);
     refused(io_put("a.bmp", file, size), SSM2D_ERROR_ARGUMENT, "is a damaged BMP of 5 x 0 pixels");
     make_bmp(file, &k);
-    memset(file + 22, 0x7f, 4); /* rows that the file does not have, and that nothing is kept for */
+    /* rows that the file does not have, and for which no memory is allocated */
+    memset(file + 22, 0x7f, 4);
     image_info info;
     uint8_t *pixels;
     const image_read_options limit = {.max_pixels = 1000};

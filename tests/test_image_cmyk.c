@@ -1,4 +1,4 @@
-/* JPEG of four inks, which become three colours. */
+/* CMYK JPEGs, which become RGB. */
 #include "image_kind_helpers.h"
 
 /* Red of half ink and a quarter black: C 0, M Y 128, K 64. */

@@ -1,4 +1,4 @@
-/* PNG and JPEG that EXIF says are turned. */
+/* PNG and JPEG files with an EXIF orientation. */
 #include "image_kind_helpers.h"
 
 #include "io/image_format.h"

@@ -1,4 +1,5 @@
-/* GIF, where it can be read: the first picture, interlaced, transparent, smaller than a screen. */
+/* GIF, if the build supports it: the first frame, interlaced, transparent, smaller than the
+ * screen. */
 #include "image_kind_helpers.h"
 
 #include <gif_lib.h>
@@ -102,7 +103,8 @@ static void refuses_damaged_files(void **state)
     const size_t size = fread(file, 1, sizeof file, f);
     fclose(f);
     assert_true(size > 60);
-    for (size_t cut = 1; cut + 12 < size; cut++) { /* the end is codes without pixels */
+    /* the file ends with codes that have no pixels */
+    for (size_t cut = 1; cut + 12 < size; cut++) {
         io_put("a.gif", file, cut);
         assert_int_equal(read_with(io_path("a.gif"), &(image_read_options){0}, &info, &pixels),
                          SSM2D_ERROR_ARGUMENT);

@@ -1,7 +1,7 @@
-/* Which kinds of images are known, by their names and by their first bytes. */
+/* Which image formats are recognised, by their names and by their first bytes. */
 #include "image_kind_helpers.h"
 
-static void knows_names(void **state)
+static void formats_are_known_by_name(void **state)
 {
     (void)state;
     char text[IMAGE_LIST];
@@ -43,7 +43,7 @@ static void knows_names(void **state)
 }
 
 /* A file that begins like an image but is not one is not reported as a damaged image. */
-static void knows_first_bytes(void **state)
+static void formats_are_known_by_first_bytes(void **state)
 {
     (void)state;
     static const char *const others[] = {"Import notes", "Rows",         "Big text",
@@ -65,8 +65,8 @@ static void knows_first_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(knows_names),
-        TEST(knows_first_bytes),
+        TEST(formats_are_known_by_name),
+        TEST(formats_are_known_by_first_bytes),
     };
     return cmocka_run_group_tests_name("image_kinds", tests, io_setup, io_teardown);
 }

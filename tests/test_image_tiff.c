@@ -1,4 +1,4 @@
-/* TIFF, where it can be read: its depths, alpha, and turned images. */
+/* TIFF, if the build supports it: its depths, alpha, and orientations. */
 #include "image_kind_helpers.h"
 
 #include <tiffio.h>
@@ -93,7 +93,7 @@ static void refuses_bad_tiffs(void **state)
     free(file);
 }
 
-/* Writes 16 rows in one strip or in two, and `more` bytes, and lets the header speak of four times
+/* Writes 16 rows in one strip or in two, and `more` bytes, with a header that declares four times
  * as many rows in the image and in each strip. */
 static const char *short_tiff(uint16_t compression, int strips, size_t more)
 {

@@ -1,4 +1,4 @@
-/* WebP, where it can be read: with alpha, and turned by EXIF. */
+/* WebP, if the build supports it: with alpha, and with an EXIF orientation. */
 #include "image_kind_helpers.h"
 
 #include <webp/encode.h>

@@ -1,7 +1,7 @@
-/* PNG and JPEG files that are written, and read again. */
+/* PNG and JPEG files that are written, and read back. */
 #include "image_helpers.h"
 
-static void comes_back_as_written(void **state)
+static void written_images_read_back(void **state)
 {
     (void)state;
     static const size_t sizes[][2] = {{1, 1}, {ROWS, COLS}, {1, 5000}, {3000, 1}};
@@ -161,7 +161,7 @@ static void reads_and_writes_streams(void **state)
     assert_int_equal(io_count_files(), 0);
 }
 
-static void refuses_what_it_cannot_write(void **state)
+static void unwritable_images_are_refused(void **state)
 {
     (void)state;
     image_writer *writer;
@@ -190,9 +190,9 @@ static void refuses_what_it_cannot_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(comes_back_as_written),
+        TEST(written_images_read_back),
         TEST(appears_only_when_finished),
-        TEST(refuses_what_it_cannot_write),
+        TEST(unwritable_images_are_refused),
         TEST(keeps_depth_and_alpha),
         TEST(writes_jpegs),
         TEST(reads_and_writes_streams),

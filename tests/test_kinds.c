@@ -1,6 +1,6 @@
-/* What holds for every kind of layer, by its public functions: algorithms agree, backward is the
- * derivative of forward, float is double rounded, the number of threads changes no bit, gradients
- * are added, kernels have the shape that is said. A kind without a line in `cases` fails. */
+/* Properties of every kind of layer, through its public functions: algorithms agree, backward is
+ * the derivative of forward, float is double rounded, the number of threads changes no bit,
+ * gradients are added, kernels have the declared shape. A kind without a line in `cases` fails. */
 #include "ssm2d.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
-/* The loader: which images come in which order, that nothing but (seed, epoch) decides, that any
- * position can be gone to, and that its thread comes to a good end. Run with the thread sanitizer
- * as well. */
+/* The loader: the order of images, that it depends on (seed, epoch) only, that it can start at any
+ * position, and that its thread ends cleanly. Run with the thread sanitizer as well. */
 #include "data_helpers.h"
 
 #include "data/loader.h"
@@ -10,7 +9,7 @@
 
 enum { COUNT = 103, SIDE = 4, SIZE = SIDE * SIDE };
 
-/* Image i has the number i in its first pixel and the label i % 7. */
+/* The first pixel of image i is i, and its label i % 7. */
 static dataset *numbered(void)
 {
     static uint8_t bytes[16 + COUNT * SIZE], images[COUNT * SIZE], labels[COUNT];
@@ -58,7 +57,7 @@ static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t size)
     return h;
 }
 
-/* Of images and labels. */
+/* Hash of images and labels. */
 static uint64_t hash(const loader_batch *b)
 {
     uint64_t h = hash_bytes(14695981039346656037u, b->images, b->count * SIZE * sizeof(float));
@@ -139,7 +138,7 @@ static void trains_in_shuffled_order(void **state)
     assert_memory_not_equal(order, first, sizeof first);
     order_of(d, 6, 0, 1, order);
     assert_memory_not_equal(order, first, sizeof first);
-    /* every image gets everywhere: means over many epochs are near the middle */
+    /* every image occurs everywhere: means over many epochs are near the middle */
     for (uint64_t epoch = 0; epoch < 60; epoch++) {
         order_of(d, 9, epoch, 1, order);
         for (int i = 0; i < COUNT; i++) places[order[i]] += i;
@@ -165,7 +164,7 @@ static void record(const dataset *d, int ahead, uint64_t hashes[EPOCHS * BATCHES
     loader_destroy(l);
 }
 
-static void repeats_itself_to_the_bit(void **state)
+static void batches_repeat_to_the_bit(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -179,8 +178,8 @@ static void repeats_itself_to_the_bit(void **state)
     dataset_close(d);
 }
 
-/* The batches themselves, so that a run can be repeated with a later version. */
-static void gives_these_batches(void **state)
+/* The batches themselves, so that a later version can repeat a run. */
+static void batches_have_stored_hashes(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -191,7 +190,7 @@ static void gives_these_batches(void **state)
     dataset_close(d);
 }
 
-static void resumes_anywhere(void **state)
+static void loader_resumes_at_any_position(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -228,8 +227,8 @@ static void resumes_anywhere(void **state)
     dataset_close(d);
 }
 
-/* A batch does not change while the caller has it, however far the thread is ahead. */
-static void keeps_the_batch_in_hand(void **state)
+/* A batch does not change while the caller uses it, however far ahead the thread is. */
+static void current_batch_does_not_change(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -245,7 +244,7 @@ static void keeps_the_batch_in_hand(void **state)
     dataset_close(d);
 }
 
-static void takes_no_memory_once_created(void **state)
+static void running_allocates_nothing(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -296,8 +295,8 @@ static void put_picture(int number, int good)
     if (!good) io_put(name, "\x89PNG", 4);
 }
 
-/* The batches before a bad file are good; then every call returns its error, until the caller goes
- * elsewhere. */
+/* The batches before a bad file are good; then every call returns its error, until the caller moves
+ * to another position. */
 static void reports_what_cannot_be_read(void **state)
 {
     (void)state;
@@ -349,7 +348,7 @@ static void stops_at_any_moment(void **state)
     dataset_close(d);
 }
 
-static void refuses_odd_options(void **state)
+static void invalid_options_are_refused(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -363,7 +362,7 @@ static void refuses_odd_options(void **state)
     o.batch = 0;
     REFUSED("batch=0: use 1 or more");
     o.batch = COUNT + 1;
-    REFUSED("batch=104: an epoch has only 103 images to train on: use a smaller batch");
+    REFUSED("batch=104: an epoch has only 103 images");
     o.rows = 0;
     REFUSED("images of 0 x 4 x 1");
     o.ahead = 0;
@@ -416,8 +415,8 @@ static void survives_failing_allocations(void **state)
     dataset_close(shared);
 }
 
-/* Several loaders that share batches have together what one has: each its part of every batch of
- * training, mixed with images of the others' parts; in evaluation whole batches in turn. */
+/* Several loaders that share batches give together what one gives: each its part of every training
+ * batch, mixed with images of the others' parts; in evaluation whole batches in turn. */
 static void shares_training(void **state)
 {
     enum { WHOLE = 12, SHARES = 3, OWN = WHOLE / SHARES };
@@ -441,7 +440,7 @@ static void shares_training(void **state)
                                     OWN * SIZE * sizeof(float));
                 assert_memory_equal(part.targets + i * OWN * classes,
                                     all.targets + i * OWN * classes, OWN * classes * sizeof(float));
-                /* what is not mixed in was not read: it is as the memory was */
+                /* images that are not mixed in were not read: their memory is unchanged */
                 for (size_t k = 0; !m && k < WHOLE * SIZE; k++)
                     if (k / SIZE / OWN != i) assert_true(!(part.images[k] > 0));
             }
@@ -473,7 +472,8 @@ static void shares_evaluation(void **state)
         assert_int_equal(part.index, number);
         assert_int_equal(hash(&part), hash(&all));
     }
-    o.share = 20; /* there are fewer batches: it has none, and does not wait for others */
+    /* there are fewer batches than loaders: this one has none, and does not wait for others */
+    o.share = 20;
     o.shares = 21;
     idle = create(d, &o);
     loader_destroy(idle);
@@ -488,15 +488,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(evaluates_in_order),
         TEST(trains_in_shuffled_order),
-        TEST(repeats_itself_to_the_bit),
-        TEST(resumes_anywhere),
-        TEST(gives_these_batches),
-        TEST(keeps_the_batch_in_hand),
-        TEST(takes_no_memory_once_created),
+        TEST(batches_repeat_to_the_bit),
+        TEST(loader_resumes_at_any_position),
+        TEST(batches_have_stored_hashes),
+        TEST(current_batch_does_not_change),
+        TEST(running_allocates_nothing),
         TEST(resizes_and_adds_channels),
         TEST(reports_what_cannot_be_read),
         TEST(stops_at_any_moment),
-        TEST(refuses_odd_options),
+        TEST(invalid_options_are_refused),
         TEST(survives_failing_allocations),
         TEST(shares_training),
         TEST(shares_evaluation),

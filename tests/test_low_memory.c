@@ -81,7 +81,7 @@ static outcome run_steps(const model_config *c, int saves_memory)
     return o;
 }
 
-static void gives_the_same_bits(void **state)
+static void recomputing_changes_no_bit(void **state)
 {
     (void)state;
     static const char *const drops[] = {"drop_path", "0.3", NULL};
@@ -109,7 +109,7 @@ static void gives_the_same_bits(void **state)
     }
 }
 
-/* No model has dropout: a graph that does, with branches that meet again. */
+/* No model has dropout: a graph with it, whose branches join again. */
 static outcome run_dropout(int saves_memory)
 {
     enum { ROWS = 40, WIDTH = 24 };
@@ -131,18 +131,18 @@ static outcome run_dropout(int saves_memory)
     tensor *loss = bce(g, branch, targets);
     good(graph_finish(g, loss, &error));
     outcome o = {.count = g->param_count, .bytes = g->bytes};
-    float numbers[ROWS * WIDTH], wanted[ROWS * WIDTH];
+    float inputs[ROWS * WIDTH], wanted[ROWS * WIDTH];
     o.params = calloc(o.count, sizeof *o.params);
     o.grads = calloc(o.count, sizeof *o.grads);
     assert_true(o.params && o.grads);
     rng r = rng_seed(9);
     for (size_t i = 0; i < o.count; i++) o.params[i] = (float)rng_uniform(&r, -0.4, 0.4);
     for (size_t i = 0; i < ROWS * WIDTH; i++) {
-        numbers[i] = (float)rng_uniform(&r, -1, 1);
+        inputs[i] = (float)rng_uniform(&r, -1, 1);
         wanted[i] = (float)(i % 2);
     }
     graph_bind(g, o.params, o.grads);
-    x->data = numbers;
+    x->data = inputs;
     targets->data = wanted;
     for (int step = 0; step < STEPS; step++) {
         g->step = (uint64_t)step;
@@ -156,7 +156,7 @@ static outcome run_dropout(int saves_memory)
     return o;
 }
 
-static void draws_the_same(void **state)
+static void recomputed_dropout_draws_the_same(void **state)
 {
     (void)state;
     const outcome normal = run_dropout(0), low = run_dropout(1);
@@ -172,7 +172,7 @@ static void draws_the_same(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gives_the_same_bits),
-                                       cmocka_unit_test(draws_the_same)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(recomputing_changes_no_bit),
+                                       cmocka_unit_test(recomputed_dropout_draws_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "io/md5.h"
 
-static void gives_the_examples(void **state)
+static void examples_of_the_rfc_agree(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
@@ -47,7 +47,7 @@ static void sums_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(gives_the_examples, io_begin),
+        cmocka_unit_test_setup(examples_of_the_rfc_agree, io_begin),
         cmocka_unit_test_setup(sums_files, io_begin),
     };
     return cmocka_run_group_tests_name("md5", tests, io_setup, io_teardown);

@@ -1,19 +1,19 @@
-/* Plans that are measured: which candidates are, and that every request that can be planned can be
- * measured, of the layer and of the baselines. */
+/* Measured plans: which candidates are timed, and that every plan of the layer and of the baselines
+ * can be measured. */
 #include "problem.h"
 #include "layer_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory that looks out for workspaces: those of `watched` bytes, or of up to `reach` more, are
- * counted, and refused when `refuses`. */
+/* An allocator that watches for workspaces: allocations of `watched` bytes, or up to `reach` more,
+ * are counted, and refused when `refuses`. */
 typedef struct watcher {
     size_t watched, reach;
     int seen, refuses;
 } watcher;
 
-enum { OVERHEAD = 128 }; /* what the library adds to a request at most */
+enum { OVERHEAD = 128 }; /* the most that the library adds to a request */
 
 static void *watched_take(size_t bytes, void *user)
 {
@@ -87,7 +87,8 @@ static ssm2d_plan_options measured(size_t rows, size_t cols)
     return o;
 }
 
-/* No workspace is made for `direct` where others cost a tenth of it, but for one that could win. */
+/* No workspace is allocated for `direct` where others cost a tenth of it, but for one that could
+ * win. */
 static void hopeless_candidates_are_not_measured(void **state)
 {
     (void)state;
@@ -102,7 +103,7 @@ static void hopeless_candidates_are_not_measured(void **state)
         assert_string_not_equal(r.algorithm, "direct");
         assert_int_equal(w.seen, 0);
         w.watched = r.bytes;
-        plan(context, &s, &o); /* known by now */
+        plan(context, &s, &o); /* the context has stored the decision */
         assert_int_equal(w.seen, 0);
         ssm2d_context_destroy(context);
         context = watched_context(&w);
@@ -112,7 +113,7 @@ static void hopeless_candidates_are_not_measured(void **state)
     }
 }
 
-/* Where there is no memory for the workspace of the algorithm that would win, another one does. */
+/* If there is no memory for the workspace of the fastest algorithm, another one is chosen. */
 static void candidates_without_memory_are_passed_over(void **state)
 {
     (void)state;
@@ -123,7 +124,7 @@ static void candidates_without_memory_are_passed_over(void **state)
         const ssm2d_plan_options o = measured(12, 12);
         const planned all = plan(context, &s, &o);
         if (all.status) fail_msg("%s", all.error.line);
-        ssm2d_context_destroy(context); /* with what it knows */
+        ssm2d_context_destroy(context); /* with its stored decision */
         w = (watcher){0};
         context = watched_context(&w);
         w = (watcher){.watched = all.bytes, .refuses = 1};

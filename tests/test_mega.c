@@ -25,7 +25,7 @@ typedef struct reference {
     int from_batch; /* BatchNorm's moments */
 } reference;
 
-/* An array by its name, in a block unless that is -1. */
+/* An array by its name, in a block unless `block` is -1. */
 static const double *array(const reference *f, const char *name, int block)
 {
     char full[128];
@@ -149,7 +149,7 @@ static void apply_attention(const reference *f, const double *Z, const double *V
     }
 }
 
-/* x is freed, and what it becomes returned. */
+/* Frees x and returns the block's output. */
 static double *apply_block(const reference *f, double *x, int block)
 {
     const size_t rows = f->batch * f->tokens, D = (size_t)f->m->dim, z = (size_t)f->m->z,
@@ -248,7 +248,7 @@ static void reference_logits(const reference *f, const double *images, double *l
 enum { MAX_SETS = 8 };
 typedef const char *const setting[2];
 
-/* A small Mega with widths that all differ, changed. */
+/* A small Mega with widths that all differ, with changes. */
 static model_config config_of(setting *set)
 {
     model_config c;
@@ -412,8 +412,9 @@ static void model_agrees_with_its_formula(void **state)
          {"mixer.place", "ffn"},
          {"attention", "softmax"},
          {"max_positions", "12"}},
-        {{"image", "4"}, {"norm_eps", "0.1"}},          /* one token */
-        {{"image", "[8, 12]"}, {"drop_path", "1e-15"}}, /* never, but by the same operators */
+        {{"image", "4"}, {"norm_eps", "0.1"}}, /* one token */
+        /* drops nothing, but uses the operators of drop path */
+        {{"image", "[8, 12]"}, {"drop_path", "1e-15"}},
         {{"image", "[4, 8]"}, {"norm", "batch"}},
         {{"image", "[8, 12]"}, {"relative_bias", "false"}},
         {{"image", "[8, 12]"}, {"head", "lra"}},
@@ -469,7 +470,7 @@ static double *logits_and_gradients(int threads, setting *set)
 }
 
 /* Logits, gradients and running moments. */
-static void thread_count_changes_nothing(void **state)
+static void thread_count_changes_no_bit(void **state)
 {
     (void)state;
     static setting sets[][MAX_SETS] = {
@@ -526,7 +527,8 @@ static void bad_configurations_are_refused(void **state)
     }
 }
 
-/* BatchNorm of a single row has no variance to learn from; to be evaluated it needs none. */
+/* In training BatchNorm needs a variance, which a single row does not have; in evaluation it does
+ * not. */
 static void one_token_has_no_variance(void **state)
 {
     (void)state;
@@ -553,7 +555,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(model_agrees_with_its_formula),
         cmocka_unit_test(long_sequences_agree_with_the_formula),
-        cmocka_unit_test(thread_count_changes_nothing),
+        cmocka_unit_test(thread_count_changes_no_bit),
         cmocka_unit_test(bad_configurations_are_refused),
         cmocka_unit_test(one_token_has_no_variance),
     };

@@ -1,5 +1,5 @@
-/* Every mixer that has kernels for pictures: what they say of an offset is what an impulse at that
- * offset does to the output, wherever the output is. */
+/* Kernels for pictures of every mixer that has them: the value at an offset is the response of the
+ * output to an impulse at that offset, at any position. */
 #include "mixers/mixer.h"
 #include "ops/ops.h"
 #include "problem.h"
@@ -62,7 +62,7 @@ static void kernels_are_responses(void **state)
                     const double w =
                         kernel[h * FIELD + (di + ROWS - 1) * (2 * COLS - 1) + dj + COLS - 1];
                     const float *got = &y[(FIRST + to) * CHANNELS + h];
-                    /* D and omega are not in it, so that the cell itself is left out */
+                    /* D and omega are not part of it, so the cell itself is left out */
                     const double want = kind == &layer_ema ? silu_of(w) : w;
                     if (to != cell && fabs((double)*got - want) > 1e-5 * (1 + fabs(want)))
                         fail_msg("%s: channel %d, from %d to %d: %g, not %g", kind->name, h, cell,
@@ -108,7 +108,7 @@ static void grids_have_one_to_three_axes(void **state)
     assert_false(grid_equal(map, ssm2d_grid_2d(4, 3)) || grid_equal(map, volume));
 }
 
-/* Mixers of this version act on two axes, and say so. */
+/* Mixers of this version support two axes only, and say so. */
 static void other_axes_are_refused(void **state)
 {
     (void)state;

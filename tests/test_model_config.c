@@ -1,4 +1,4 @@
-/* Configurations of models: what is read, what is written back, what is refused and how. */
+/* Configurations of models: reading, writing back, and refusals. */
 #define _GNU_SOURCE /* mkstemp */
 #include "core/context.h"
 #include "io/json.h"
@@ -48,7 +48,7 @@ static void assert_refused(const char *text, ssm2d_status status, const char *pa
         fail_msg("%s gives %d, \"%s\", not \"%s\"", text, (int)got, error.line, part);
 }
 
-/* A file without the newer keys means what it meant; a name means the model as it is now. */
+/* A file without the newer keys keeps its meaning; a name means the current model. */
 static void test_missing_keys_keep_their_old_defaults(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void test_presets_have_published_values(void **state)
     c = parsed("{\"model\": \"vit\", \"image\": 64}");
     assert_int_equal(vit_of(&c)->patch, 8);
     assert_int_equal(c.image[1], 64);
-    /* model counts first wherever it stands */
+    /* model is applied first, wherever it stands */
     c = parsed("{\"patch\": 2, \"image\": [64, 32], \"model\": \"vit\"}");
     assert_int_equal(vit_of(&c)->patch, 2);
     assert_int_equal(c.image[0], 64);
@@ -175,8 +175,8 @@ static void test_lists_have_a_value_per_stage(void **state)
     }
 }
 
-/* A mixer given by its name has the model's own settings; an object that does not say `assign`
- * means what it did before there was a choice. */
+/* A mixer given by its name has the model's own settings; an object without `assign` keeps the
+ * meaning it had before that key existed. */
 static void test_missing_assign_keeps_its_old_default(void **state)
 {
     (void)state;
@@ -354,8 +354,8 @@ static void test_written_configurations_read_back_unchanged(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* No folder of tests/golden-models is forgotten: it is in the list that is run, or its mixer is
- * refused as one that is not there yet. */
+/* Every folder of tests/golden-models is in the list of cases, or its mixer is refused as
+ * unknown. */
 static void test_golden_models_are_run_or_refused(void **state)
 {
     (void)state;
@@ -383,7 +383,7 @@ static void test_golden_models_are_run_or_refused(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Whether images fit is asked of the patches that they would be cut into: from 64 pixels on those
+/* Whether images fit depends on the patches into which they would be cut: from 64 pixels on those
  * are twice as large. */
 static void default_patches_fit_the_image(void **state)
 {

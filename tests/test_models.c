@@ -1,5 +1,5 @@
 /* Whole models through graphs in double: the golden cases, parameter counts, the inference graph,
- * other sizes, drop path, and learning one batch by heart. */
+ * other sizes, drop path, and overfitting one batch. */
 
 #include "layers/ssm2d/ssm2d_config.h"
 #include "models/vit.h"
@@ -60,10 +60,10 @@ static void test_models_agree_with_golden_values(void **state)
         assert_close(c.folder, n.loss->data, &c.loss, 1, 1e-12);
         n.loss->grad[0] = 1;
         graph_backward(n.g);
-        assert_arrays(&c, n.grads, 1.3e-7); /* they are stored in float */
+        assert_arrays(&c, n.grads, 1.3e-7); /* files store them in float */
         net_free(&n);
 
-        /* the graph for inference gives the same */
+        /* the inference graph gives the same */
         n = net_make(context, &c.config, 0, c.batch, c.params, c.images, c.targets);
         graph_forward(n.g);
         assert_close(c.folder, n.logits->data, c.logits, c.batch * c.classes, 1e-11);
@@ -76,7 +76,7 @@ static void test_models_agree_with_golden_values(void **state)
 /* ---- parameter counts ------------------------------------------------------------------------ */
 
 static size_t count_of(ssm2d_context *context, const char *name, int classes, const char *kind,
-                       ssm2d_values numbers)
+                       ssm2d_values form)
 {
     model_config c;
     weights *w = NULL;
@@ -84,7 +84,7 @@ static size_t count_of(ssm2d_context *context, const char *name, int classes, co
     if (model_config_named(name, &c, &error)) fail_msg("%s", error.line);
     c.outputs = classes;
     if (model_config_use_mixer(&c, mixer_find(kind), &error)) fail_msg("%s", error.line);
-    if (c.mixer.kind == &layer_ssm2d) ssm2d_config_of(&c.mixer.values)->values = numbers;
+    if (c.mixer.kind == &layer_ssm2d) ssm2d_config_of(&c.mixer.values)->values = form;
     if (model_config_finish(&c, &error) || weights_create(context, &c, &w, &error))
         fail_msg("%s", error.line);
     size_t total = w->total, sum = 0;
@@ -132,7 +132,7 @@ static void test_parameter_counts_have_closed_form(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* How many parameters a model has as a row of the paper has it. */
+/* The parameter count of a model as in a row of the paper. */
 static size_t paper_total(ssm2d_context *context, const paper_model *m, const paper_count *row)
 {
     model_config c;
@@ -173,7 +173,7 @@ static void test_parameter_counts_are_those_of_the_paper(void **state)
                          p->settings, off, p->millions);
         }
     }
-    assert_int_equal(found, 8); /* the names of the table are those of models */
+    assert_int_equal(found, 8); /* the names in the table are those of models */
     ssm2d_context_destroy(context);
 }
 
@@ -211,7 +211,7 @@ static float *initial(ssm2d_context *context, const model_config *c, uint64_t se
     return params;
 }
 
-/* Noise with noise for labels can only be learned by heart. In a few steps it gets better. */
+/* Random images with random labels can only be memorised. A few steps reduce the loss. */
 static void overfit(const char *const (*set)[2], int count)
 {
     enum { BATCH = 8 };

@@ -1,4 +1,4 @@
-/* NumPy's files: what is written can be read, and what is wrong is refused with its reason. */
+/* NumPy's files: written files read back, and bad ones are refused with the reason. */
 #include "io_helpers.h"
 
 #include "io/npy.h"
@@ -22,7 +22,7 @@ static ssm2d_status parse(int version, const char *header, size_t data, npy_arra
 {
     unsigned char bytes[4096];
     size_t size = make(bytes, version, header, data);
-    /* in a block of exactly its size, so that reading beyond is seen */
+    /* in a block of exactly its size, so that reading beyond it is detected */
     unsigned char *exact = malloc(size);
     memcpy(exact, bytes, size);
     ssm2d_status status = npy_parse(context, "a.npy", exact, size, array, &error);
@@ -119,9 +119,7 @@ static void refuses_bad_headers(void **state)
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,)}", 0,
          SSM2D_ERROR_ARGUMENT, "too large"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,)}", 8,
-         SSM2D_ERROR_ARGUMENT,
-         "shape (1000000000000,) of <f8 needs 8000000000000 bytes of data, but 8 follow the "
-         "header"},
+         SSM2D_ERROR_ARGUMENT, "shape (1000000000000,) of <f8 needs 8000000000000 bytes"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", 4,
          SSM2D_ERROR_UNSUPPORTED, "more than 8 sizes"},
         {"{'descr': '<f4', " REST, 7, SSM2D_ERROR_ARGUMENT, "needs 8 bytes of data, but 7 follow"},
@@ -196,7 +194,7 @@ static void refuses_bad_beginnings(void **state)
     assert_line("says its header has 65537 bytes: at most 65536 are read");
 }
 
-/* Every beginning of a good file is a bad file. */
+/* Every truncation of a good file is refused. */
 static void refuses_every_truncation(void **state)
 {
     (void)state;
@@ -215,7 +213,7 @@ static void refuses_every_truncation(void **state)
     npy_free(context, &a);
 }
 
-static void refuses_what_is_no_file(void **state)
+static void non_files_are_refused(void **state)
 {
     (void)state;
     npy_array a;
@@ -228,7 +226,7 @@ static void refuses_what_is_no_file(void **state)
     npy_free(context, &a);
 }
 
-static void comes_back_as_written(void **state)
+static void written_arrays_read_back(void **state)
 {
     (void)state;
     static const size_t shapes[][NPY_RANK] = {
@@ -276,7 +274,7 @@ static void writes_what_numpy_writes(void **state)
     free(bytes);
 }
 
-static void refuses_what_it_cannot_write(void **state)
+static void unwritable_arrays_are_refused(void **state)
 {
     (void)state;
     size_t shape[9] = {SIZE_MAX / 2, 9};
@@ -292,7 +290,7 @@ static void refuses_what_it_cannot_write(void **state)
     assert_int_equal(io_count_files(), 0);
 }
 
-static void converts(void **state)
+static void elements_convert_to_float_and_double(void **state)
 {
     (void)state;
     float f[] = {0.5f, -3}, f_out[2];
@@ -359,11 +357,11 @@ int main(void)
         TEST(refuses_bad_headers),
         TEST(refuses_bad_beginnings),
         TEST(refuses_every_truncation),
-        TEST(refuses_what_is_no_file),
-        TEST(comes_back_as_written),
+        TEST(non_files_are_refused),
+        TEST(written_arrays_read_back),
         TEST(writes_what_numpy_writes),
-        TEST(refuses_what_it_cannot_write),
-        TEST(converts),
+        TEST(unwritable_arrays_are_refused),
+        TEST(elements_convert_to_float_and_double),
         TEST(shows_shapes),
         TEST(survives_failing_allocations),
     };

@@ -1,5 +1,5 @@
-/* Operators against loops that say what they compute, in double: attention with bias, mask and the
- * Laplace function, and the order of rearranged and merged tokens. */
+/* Operators against reference loops in double: attention with bias, mask and the Laplace function,
+ * and the order of rearranged and merged tokens. */
 #include "graph_helpers.h"
 #include "problem.h"
 
@@ -52,7 +52,7 @@ static void once_close(once *o)
 /* ---- attention ------------------------------------------------------------------------------- */
 
 enum { B = 6, HEADS = 2, WIDTH = 3, V_WIDTH = 5, WINDOW_COLS = 3, GROUPS = 3 };
-/* Tokens of an image; few and many are for different operators. */
+/* Tokens of an image; different operators handle few and many. */
 enum { FEW = 6, MANY = 75 };
 
 typedef struct reference {
@@ -212,8 +212,8 @@ static void attention_along_a_sequence(void **state)
     }
 }
 
-/* Tokens in an order of their own: the same as rearranging them, there and back. Few are for one
- * operator, many for the other. */
+/* Tokens in a given order: the same as rearranging them and back. Different operators handle few
+ * and many. */
 static void check_order(int T)
 {
     enum { WINDOWS = 2, MOST = WINDOWS * MANY };
@@ -331,7 +331,7 @@ static void merge_takes_two_by_two(void **state)
     once_close(&o);
 }
 
-/* As those of images: (channel, row, column); an odd row or column at the end is left out. */
+/* As patches of images: (channel, row, column); an odd row or column at the end is left out. */
 static void token_patches_are_by_channel(void **state)
 {
     (void)state;

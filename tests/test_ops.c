@@ -89,7 +89,7 @@ static int acts_in_training(const char *op)
     return !strncmp(op, "drop", 4) || !strcmp(op, "batch_norm");
 }
 
-/* Inference may go other ways; what it keeps of the parameters must follow them. */
+/* Inference may take other paths; what it caches of the parameters must follow them. */
 static void inference_equals_forward_of_training(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void inference_equals_forward_of_training(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static void thread_count_changes_nothing(void **state)
+static void thread_count_changes_no_bit(void **state)
 {
     (void)state;
     const trial_functions *const types[] = {&trial_f32, &trial_f64};
@@ -156,7 +156,7 @@ static void thread_count_changes_nothing(void **state)
 static void gelu_uses_exact_erf(void **state)
 {
     (void)state;
-    enum { COUNT = 4099 }; /* no whole number of vectors */
+    enum { COUNT = 4099 }; /* not a whole number of vectors */
     const double root_half = sqrt(0.5), top = 1 / sqrt(8 * atan(1));
     ssm2d_context *context = context_of(1);
     const simd_ops *simd = simd_ops_for(context->cpu);
@@ -198,7 +198,7 @@ int main(void)
                                        cmocka_unit_test(gradients_are_slopes),
                                        cmocka_unit_test(float_is_close_to_double),
                                        cmocka_unit_test(inference_equals_forward_of_training),
-                                       cmocka_unit_test(thread_count_changes_nothing),
+                                       cmocka_unit_test(thread_count_changes_no_bit),
                                        cmocka_unit_test(gelu_uses_exact_erf)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* Random layers through the public interface against the oracle: every option crossed with every
- * other, any grid, batch, memory layout and number type, every algorithm. */
+ * other, any grid, batch, memory layout and element type, every algorithm. */
 #include "oracle.h"
 #include "problem.h"
 

@@ -1,4 +1,4 @@
-/* The operations of AutoAugment and RandAugment, and resizing: to the bit what Pillow gives, by the
+/* The operations of AutoAugment and RandAugment, and resizing: equal to Pillow's to the bit, by the
  * vectors of golden-pillow. */
 #include "data_helpers.h"
 
@@ -120,7 +120,7 @@ static void agree_with_pillow(void **state)
         if (tested[op] < image_count) fail_msg("operation %d has %d cases", op, tested[op]);
 }
 
-/* An image of the library's own in which pixels of all values stand side by side. */
+/* An image made by the test in which pixels of all values are side by side. */
 static pixel_image noise(uint8_t *memory, size_t rows, size_t cols, int channels, uint64_t seed)
 {
     rng r = rng_seed(seed);
@@ -156,7 +156,7 @@ static void neutral_values_keep_the_image(void **state)
 }
 
 /* A translation by whole pixels, and four quarters of a turn, move pixels and keep them. */
-static void whole_moves_are_exact(void **state)
+static void moves_by_whole_pixels_are_exact(void **state)
 {
     (void)state;
     enum { SIDE = 16, SIZE = SIDE * SIDE * 3 };
@@ -181,8 +181,8 @@ static void whole_moves_are_exact(void **state)
     }
 }
 
-/* Images whose places do not fit into 16 bits are rotated in floating point: as the fixed-point
- * path, but for pixels whose place is on the border between two. */
+/* Images whose coordinates do not fit into 16 bits are rotated in floating point: as by the
+ * fixed-point path, except for pixels on the border between two. */
 static void wide_images_rotate(void **state)
 {
     (void)state;
@@ -199,6 +199,7 @@ static void wide_images_rotate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(agree_with_pillow), TEST(neutral_values_keep_the_image),
-                                       TEST(whole_moves_are_exact), TEST(wide_images_rotate)};
+                                       TEST(moves_by_whole_pixels_are_exact),
+                                       TEST(wide_images_rotate)};
     return cmocka_run_group_tests(tests, io_setup, data_end);
 }

@@ -1,4 +1,4 @@
-/* Planning: what is refused and how, what auto decides, inference. */
+/* Planning: refusals, the decisions of auto, and inference. */
 #include "problem.h"
 
 #include <math.h>
@@ -76,8 +76,8 @@ static void bad_plan_options_are_refused(void **state)
         o.max_bytes = 1;
         refuse(context, &c, o, "max_bytes", "1");
     }
-    /* A recurrence cannot cut its kernel; a cut beyond the grid is none, and auto finds what
-     * can. */
+    /* A recurrence cannot truncate its kernel; truncation beyond the grid has no effect, and auto
+     * finds an algorithm that can. */
     c.trunc_cols = 5;
     o = standard, o.algorithm = "scan";
     refuse(context, &c, o, "scan", "trunc");
@@ -166,7 +166,7 @@ static void auto_without_norm_is_accurate_at_every_cell(void **state)
         ssm2d_plan_destroy(plan);
         free(params), free(u), free(y);
         answer_free(&want);
-        /* it can still be named */
+        /* it can still be chosen by name */
         o.algorithm = "fft";
         assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
         ssm2d_plan_destroy(plan);
@@ -184,26 +184,26 @@ static void auto_respects_max_bytes(void **state)
     ssm2d_config c = config_of(8);
     ssm2d_plan_options o = ssm2d_plan_options_default();
     o.grid = ssm2d_grid_2d(40, 40);
-    size_t least = SIZE_MAX;
+    size_t smallest = SIZE_MAX;
     const char *thrifty = NULL;
     for (int k = 0; (o.algorithm = ssm2d_kind_algorithm("ssm2d", k)); k++) {
         ssm2d_plan *plan;
         assert_int_equal(plan_create(context, &c, &o, &plan, NULL), SSM2D_OK);
-        if (ssm2d_plan_bytes(plan) < least) {
-            least = ssm2d_plan_bytes(plan);
+        if (ssm2d_plan_bytes(plan) < smallest) {
+            smallest = ssm2d_plan_bytes(plan);
             thrifty = ssm2d_plan_algorithm(plan);
         }
         ssm2d_plan_destroy(plan);
     }
     o.algorithm = "auto";
-    o.max_bytes = least;
+    o.max_bytes = smallest;
     ssm2d_plan *plan;
     ssm2d_error error = {"untouched"};
     assert_int_equal(plan_create(context, &c, &o, &plan, &error), SSM2D_OK);
     assert_string_equal(ssm2d_plan_algorithm(plan), thrifty);
     assert_string_equal(error.line, "untouched");
     ssm2d_plan_destroy(plan);
-    o.max_bytes = least - 1;
+    o.max_bytes = smallest - 1;
     refuse(context, &c, o, "max_bytes", "");
     ssm2d_context_destroy(context);
 }

@@ -1,4 +1,4 @@
-/* Augmentations that draw: how often they do what, and from which ranges. */
+/* Random augmentations: the frequency and the range of their operations. */
 #include "policy_helpers.h"
 
 #include "data/pixel_ops.h"
@@ -42,7 +42,7 @@ static void resized_crops_are_uniform(void **state)
 }
 
 /* For an image so narrow that no crop fits, the centre is used. */
-static void narrow_images_give_their_middle(void **state)
+static void narrow_images_are_cropped_at_the_centre(void **state)
 {
     (void)state;
     chosen c;
@@ -58,7 +58,7 @@ static void narrow_images_give_their_middle(void **state)
 }
 
 /* As torchvision: Resize(256) and CenterCrop(224), with Python's rounding of halves. */
-static void evaluation_takes_the_middle(void **state)
+static void evaluation_crops_the_centre(void **state)
 {
     (void)state;
     static const struct {
@@ -84,7 +84,7 @@ static void evaluation_takes_the_middle(void **state)
     }
 }
 
-static void thin_evaluation_is_refused(void **state)
+static void small_eval_crop_is_refused(void **state)
 {
     (void)state;
     augment_options o = augment_options_default();
@@ -97,7 +97,7 @@ static void thin_evaluation_is_refused(void **state)
 
 enum { ROWS = 12, COLS = 10, SIZE = ROWS * COLS * 3, MAX_RESULTS = 1024 };
 
-/* What an image may become, and how often. */
+/* The possible results for an image, and their probabilities. */
 typedef struct results {
     struct {
         uint64_t hash;
@@ -136,7 +136,7 @@ static void expect(results *all, const uint8_t *pixels, double probability)
     all->count += i == all->count;
 }
 
-/* Draws n times, and compares how often each result came. */
+/* Draws n times, and compares how often each result occurred. */
 static void draw_results(const chosen *c, results *all, long n, const uint8_t fill[3])
 {
     double sum = 0;
@@ -149,7 +149,7 @@ static void draw_results(const chosen *c, results *all, long n, const uint8_t fi
         rng r = rng_of(c, (uint64_t)k);
         c->what->run.pixels(c->options, &r, &image);
         const int i = find_result(all, hash_of(image.pixels));
-        if (i == all->count) fail_msg("draw %ld gave an image that nothing leads to", k);
+        if (i == all->count) fail_msg("draw %ld gave an image that no operation can give", k);
         all->list[i].count++;
     }
     for (int i = 0; i < all->count; i++)
@@ -209,7 +209,7 @@ static pixel_op values_of(const char *word, int m, double values[2])
     return names[i].op;
 }
 
-/* All that a pair of operations leads to. */
+/* All possible results of a pair of operations. */
 static void expect_pair(results *all, const char *text)
 {
     char words[2][16];
@@ -290,7 +290,7 @@ static void randaugment_draws_every_operation(void **state)
     draw_results(&c, &all, 60000, sampling.fill);
 }
 
-/* The number that solarize-add adds shows the magnitude: int(11 m). */
+/* The value that solarize-add adds shows the magnitude: int(11 m). */
 static void randaugment_varies_its_magnitude(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void randaugment_varies_its_magnitude(void **state)
 
 /* ---- erasing --------------------------------------------------------------------------------- */
 
-/* Noise with a bound is the same noise, but for what is beyond it. */
+/* Clipped noise is the same noise, except for values beyond the bound. */
 static void erasing_clips_noise(void **state)
 {
     (void)state;
@@ -328,11 +328,11 @@ static void erasing_clips_noise(void **state)
     long beyond = 0;
     for (uint64_t i = 0; i < 50; i++)
         for (int clips = 0; clips < 2; clips++) {
-            float *numbers = clips ? clipped : free_noise;
+            float *noise_values = clips ? clipped : free_noise;
             choose_augmentation(&c, "erasing",
                                 clips ? "erasing=1 erasing_fill=pixel erasing_clip=1.5"
                                       : "erasing=1 erasing_fill=pixel");
-            float_image image = {SIDE, SIDE, 1, numbers};
+            float_image image = {SIDE, SIDE, 1, noise_values};
             rng r = rng_of(&c, i);
             c.what->run.floats(c.options, &r, &image);
             for (int k = 0; clips && k < COUNT; k++) {
@@ -347,37 +347,37 @@ static void erasing_draws_rectangles(void **state)
 {
     (void)state;
     enum { SIDE = 64, PLANE = SIDE * SIDE, N = 6000 };
-    static float numbers[3 * PLANE];
+    static float noise_values[3 * PLANE];
     for (int noise = 0; noise < 2; noise++) {
         chosen c;
         choose_augmentation(&c, "erasing",
                             noise ? "erasing=0.25 erasing_fill=pixel erasing_ratio=log-uniform "
                                     "erasing_area=0.3333333333333333 erasing_tries=10"
                                   : "erasing=0.25");
-        const double most = noise ? 1.0 / 3 : 0.4;
+        const double max_area = noise ? 1.0 / 3 : 0.4;
         uniformity areas = {{0}}, tops = {{0}};
         double sum = 0, squares = 0;
         long erased = 0, values = 0, tall = 0;
         for (uint64_t i = 0; i < N; i++) {
-            for (int k = 0; k < 3 * PLANE; k++) numbers[k] = 9;
-            float_image image = {SIDE, SIDE, 3, numbers};
+            for (int k = 0; k < 3 * PLANE; k++) noise_values[k] = 9;
+            float_image image = {SIDE, SIDE, 3, noise_values};
             rng r = rng_of(&c, i);
             c.what->run.floats(c.options, &r, &image);
             int first = 0, last = PLANE - 1, inside = 0;
-            while (first < PLANE && numbers[first] == 9) first++;
+            while (first < PLANE && noise_values[first] == 9) first++;
             if (first == PLANE) continue;
-            while (numbers[last] == 9) last--;
+            while (noise_values[last] == 9) last--;
             const int top = first / SIDE, left = first % SIDE, rows = last / SIDE - top + 1,
                       cols = last % SIDE - left + 1;
             for (int k = 0; k < 3 * PLANE; k++) {
                 const int y = k / SIDE % SIDE - top, x = k % SIDE - left;
                 const int in = y >= 0 && y < rows && x >= 0 && x < cols;
-                assert_true((numbers[k] != 9) == in);
+                assert_true((noise_values[k] != 9) == in);
                 inside += in;
                 if (!in) continue;
-                assert_true(noise || numbers[k] == 0);
-                sum += (double)numbers[k];
-                squares += (double)numbers[k] * (double)numbers[k];
+                assert_true(noise || noise_values[k] == 0);
+                sum += (double)noise_values[k];
+                squares += (double)noise_values[k] * (double)noise_values[k];
                 values++;
             }
             erased++;
@@ -386,7 +386,7 @@ static void erasing_draws_rectangles(void **state)
             if (rows < SIDE) uniformity_add(&tops, (double)top / (SIDE - rows));
             if (area < 0.25) /* larger ones do not always fit */
                 uniformity_add(&areas, fmin(fmax((area - 0.02) / 0.23, 0), 1));
-            assert_true(area < most + 0.02);
+            assert_true(area < max_area + 0.02);
             tall += rows > cols;
         }
         assert_rate(erased, N, 0.25);
@@ -408,7 +408,7 @@ typedef struct mixed {
     float images[BATCH * MIX_SIZE], targets[BATCH * BATCH];
 } mixed;
 
-/* A batch in which every number of image i is i, and its class is i. */
+/* A batch in which every element of image i is i, and its class is i. */
 static void mix_batch(const chosen *c, uint64_t number, mixed *m)
 {
     static mixed scratch;
@@ -482,10 +482,10 @@ static void mixing_follows_its_rates(void **state)
         uniformity_add(&weights, found.lambda);
         for (int k = 0; k < BATCH; k++) places[k][found.partner[k]]++;
     }
-    /* of the cut ones about 3 % have a box so small that it is empty */
+    /* about 3 % of the cut boxes are so small that they are empty */
     assert_true(none > N / 2 - 250 && none < N / 2 + 400);
     assert_true(cuts > N / 4 - 400 && cuts < N / 4 + 200);
-    assert_rate(mixtures, N, 0.25 * 719 / 720); /* a permutation in 720 leaves all as they are */
+    assert_rate(mixtures, N, 0.25 * 719 / 720); /* one permutation in 720 is the identity */
     assert_uniform(&weights);
     for (int i = 0; i < BATCH; i++)
         for (int k = 0; k < BATCH; k++) assert_rate(places[i][k], mixtures, 1.0 / BATCH);
@@ -522,7 +522,7 @@ static void mixing_reverses_batches(void **state)
 }
 
 /* Small alphas, whose draws differ by orders of magnitude, never give NaN. */
-static void small_alphas_are_numbers(void **state)
+static void small_alphas_never_give_nan(void **state)
 {
     (void)state;
     chosen c;
@@ -546,9 +546,9 @@ static void small_alphas_are_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(resized_crops_are_uniform),
-                                       TEST(narrow_images_give_their_middle),
-                                       TEST(evaluation_takes_the_middle),
-                                       TEST(thin_evaluation_is_refused),
+                                       TEST(narrow_images_are_cropped_at_the_centre),
+                                       TEST(evaluation_crops_the_centre),
+                                       TEST(small_eval_crop_is_refused),
                                        TEST(autoaugment_follows_its_policies),
                                        TEST(randaugment_draws_every_operation),
                                        TEST(randaugment_varies_its_magnitude),
@@ -556,6 +556,6 @@ int main(void)
                                        TEST(erasing_clips_noise),
                                        TEST(mixing_follows_its_rates),
                                        TEST(mixing_reverses_batches),
-                                       TEST(small_alphas_are_numbers)};
+                                       TEST(small_alphas_never_give_nan)};
     return cmocka_run_group_tests(tests, io_setup, data_end);
 }

@@ -1,6 +1,5 @@
-/* The pool of threads: every task runs once for any number of threads, groups of workers, an
- * executor instead of them; and the schedule with which `ssm2d bench train` predicts larger
- * pools. */
+/* The thread pool: every task runs once for any number of threads, groups of workers, an executor
+ * instead of them; and the schedule with which `ssm2d bench train` predicts larger pools. */
 #include "problem.h"
 
 #include "core/arith.h"
@@ -15,14 +14,14 @@ enum { MAX_TASKS = 700 };
 
 typedef struct counts {
     int threads;
-    _Atomic int times[MAX_TASKS], strangers; /* strangers: calls with an invalid worker index */
+    _Atomic int times[MAX_TASKS], bad_workers; /* calls with an invalid worker index */
 } counts;
 
 static void count_task(void *arg, size_t task, int worker)
 {
     counts *c = arg;
     atomic_fetch_add(&c->times[task], 1);
-    if (worker < 0 || worker >= c->threads) atomic_fetch_add(&c->strangers, 1);
+    if (worker < 0 || worker >= c->threads) atomic_fetch_add(&c->bad_workers, 1);
 }
 
 static void every_task_runs_once(void **state)
@@ -38,7 +37,7 @@ static void every_task_runs_once(void **state)
                 memset(&c, 0, sizeof c);
                 c.threads = threads[i];
                 pool_run(context->pool, tasks[k], count_task, &c);
-                assert_int_equal(c.strangers, 0);
+                assert_int_equal(c.bad_workers, 0);
                 for (size_t t = 0; t < MAX_TASKS; t++) assert_int_equal(c.times[t], t < tasks[k]);
             }
         ssm2d_context_destroy(context);
@@ -81,7 +80,7 @@ static void run_tasks(void *user, size_t tasks, pool_task task_of, void *arg)
     for (size_t task = 0; task < tasks; task++) task_of(arg, task, 0);
 }
 
-/* An executor gets every run, and says for how many threads work is cut. */
+/* An executor gets every run, and determines for how many threads work is split. */
 static void executor_receives_every_run(void **state)
 {
     (void)state;
@@ -90,12 +89,12 @@ static void executor_receives_every_run(void **state)
         executed e = {0};
         const pool_executor executor = {64, &e, run_tasks};
         ssm2d_context *context = context_of(threads);
-        c.threads = 1; /* all tasks are worker 0's */
+        c.threads = 1; /* all tasks run as worker 0 */
         pool_delegate(context->pool, &executor);
         assert_int_equal(pool_threads(context->pool), 64);
         pool_run(context->pool, 100, count_task, &c);
         pool_run(context->pool, 1, count_task, &c);
-        assert_int_equal(c.strangers, 0);
+        assert_int_equal(c.bad_workers, 0);
         c.threads = threads;
         pool_delegate(context->pool, NULL);
         assert_int_equal(pool_threads(context->pool), threads);
@@ -120,14 +119,14 @@ static void simulated_schedule_has_expected_times(void **state)
     void *scratch = malloc(pool_schedule_bytes(64));
     assert_non_null(scratch);
     for (int i = 0; i < 128; i++) times[i] = 3;
-    /* nothing but work: 128 tasks in two turns of 64 threads, 65 in two as well */
+    /* no overhead: 128 tasks take two turns of 64 threads, and so do 65 */
     assert_seconds(pool_schedule(times, 128, 1, &none, scratch), 384);
     assert_seconds(pool_schedule(times, 128, 2, &none, scratch), 192);
     assert_seconds(pool_schedule(times, 128, 64, &none, scratch), 6);
     assert_seconds(pool_schedule(times, 65, 64, &none, scratch), 6);
     assert_seconds(pool_schedule(times, 64, 64, &none, scratch), 3);
-    /* a thread whose group has no tasks left helps another group: 8 tasks in a row at the end of
-     * the first group's part are done by the second group's threads */
+    /* a thread whose group has no tasks left helps another group: the second group's threads run 8
+     * long tasks at the end of the first group's part */
     for (int i = 0; i < 16; i++) times[i] = i < 8 ? 4 : 1;
     assert_seconds(pool_schedule(times, 16, 16, &none, scratch), 4);
     for (int i = 0; i < 32; i++) times[i] = i < 16 ? 2 : 0.5;
@@ -135,13 +134,13 @@ static void simulated_schedule_has_expected_times(void **state)
     /* one thread has no pool; neither has a single task */
     assert_seconds(pool_schedule(times, 1, 64, &costs, scratch), 2);
     assert_seconds(pool_schedule(times, 2, 1, &costs, scratch), 4);
-    /* Two threads, two tasks of 10: two counters are written (1); the caller has its number at 3;
-     * the worker sees the round at 6, has its number at 8, is done at 18 and looks at the caller's
+    /* Two threads, two tasks of 10: two counters are written (1); the caller has its task at 3; the
+     * worker sees the round at 6, has its task at 8, is done at 18 and looks at the caller's
      * counter (18.5); its line is read then. */
     times[0] = times[1] = 10;
     assert_seconds(pool_schedule(times, 2, 2, &costs, scratch), 19);
-    /* as fast as the counters: three threads and many tasks without work take a number at a time,
-     * each from its own */
+    /* limited by the counters: three threads with many empty tasks take one task at a time, each
+     * from its own counter */
     for (int i = 0; i < 99; i++) times[i] = 0;
     const double counting = pool_schedule(times, 99, 3, &costs, scratch);
     assert_true(counting >= 1.5 + 33 * 2 + 2 * 0.5);

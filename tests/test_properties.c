@@ -1,5 +1,5 @@
-/* Properties that hold for all values: the paper's theorem, adjoint, linearity, shifts, mirrors,
- * grids of every shape. */
+/* Properties for all values: the paper's theorem, adjoint, linearity, shifts, mirrors, grids of
+ * every shape. */
 #include "oracle.h"
 #include "problem.h"
 

@@ -1,6 +1,6 @@
-/* Random numbers are the same bits on every machine, compiler and instruction set: hashes of
- * initial parameters, stored. Those of floats are older than the library's own log, sine and
- * cosine, and show that seeds still give what they gave with the C library's. */
+/* Random numbers are the same bits on every machine, compiler and instruction set: stored hashes of
+ * initial parameters. Those of floats are older than the library's own log, sine and cosine, and
+ * show that seeds still give the same values as with the C library's. */
 #include "problem.h"
 
 #include "core/hash.h"

@@ -1,4 +1,4 @@
-/* Receptive fields: against derivatives by differences, for every family, and what is refused. */
+/* Receptive fields: against derivatives by finite differences, for every family, and refusals. */
 #include "core/context.h"
 #include "models/receptive_field.h"
 #include "problem.h"
@@ -50,20 +50,20 @@ typedef struct example {
     model_config config;
     weights *w;
     float *params, *image;
-    size_t pixels, numbers; /* of an image */
+    size_t pixels, inputs; /* of an image */
 } example;
 
 static example example_of(const char *name, const char *changes)
 {
     example e = {.config = config_of(name, changes)};
     e.pixels = (size_t)e.config.image[0] * (size_t)e.config.image[1];
-    e.numbers = e.pixels * (size_t)e.config.channels;
+    e.inputs = e.pixels * (size_t)e.config.channels;
     good(weights_create(context, &e.config, &e.w, &error));
     e.params = malloc(e.w->total * sizeof *e.params);
-    e.image = malloc(e.numbers * sizeof *e.image);
+    e.image = malloc(e.inputs * sizeof *e.image);
     good(weights_init(e.w, PARAM_ALL, 3, e.params, &error));
     srand(5);
-    for (size_t i = 0; i < e.numbers; i++) e.image[i] = (float)rand() / (float)RAND_MAX - 0.5F;
+    for (size_t i = 0; i < e.inputs; i++) e.image[i] = (float)rand() / (float)RAND_MAX - 0.5F;
     return e;
 }
 
@@ -74,7 +74,7 @@ static void example_free(example *e)
     free(e->image);
 }
 
-/* The tokens of an image, by a graph of their own. */
+/* The tokens of an image, by a separate graph. */
 typedef struct forward {
     graph *g;
     tensor *tokens;
@@ -110,7 +110,7 @@ static void centre_token(forward *f, const float *image, float *centre)
     memcpy(centre, f->tokens->data + at * dim, dim * sizeof *centre);
 }
 
-/* jacobian[dim][numbers], the derivatives of the centre token by central differences; the caller
+/* jacobian[dim][inputs], the derivatives of the centre token by central differences; the caller
  * frees it. */
 static double *jacobian_of(example *e, size_t *dim)
 {
@@ -118,8 +118,8 @@ static double *jacobian_of(example *e, size_t *dim)
     forward f = forward_of(e);
     *dim = f.tokens->shape[2];
     float *up = malloc(*dim * sizeof *up), *down = malloc(*dim * sizeof *down);
-    double *jacobian = malloc(*dim * e->numbers * sizeof *jacobian);
-    for (size_t i = 0; i < e->numbers; i++) {
+    double *jacobian = malloc(*dim * e->inputs * sizeof *jacobian);
+    for (size_t i = 0; i < e->inputs; i++) {
         const float kept = e->image[i];
         e->image[i] = kept + (float)step;
         centre_token(&f, e->image, up);
@@ -127,7 +127,7 @@ static double *jacobian_of(example *e, size_t *dim)
         centre_token(&f, e->image, down);
         e->image[i] = kept;
         for (size_t k = 0; k < *dim; k++)
-            jacobian[k * e->numbers + i] = ((double)up[k] - (double)down[k]) / (2 * step);
+            jacobian[k * e->inputs + i] = ((double)up[k] - (double)down[k]) / (2 * step);
     }
     graph_destroy(f.g);
     free(f.params);
@@ -140,12 +140,12 @@ static double *jacobian_of(example *e, size_t *dim)
 static void add_shares(const example *e, const double *jacobian, size_t dim, double *sum)
 {
     double all = 0, *squares = calloc(e->pixels, sizeof *squares),
-           *product = calloc(e->numbers, sizeof *product);
+           *product = calloc(e->inputs, sizeof *product);
     for (size_t k = 0; k < dim; k++) {
         const double sign = rand() % 2 ? 1 : -1;
-        for (size_t i = 0; i < e->numbers; i++) product[i] += sign * jacobian[k * e->numbers + i];
+        for (size_t i = 0; i < e->inputs; i++) product[i] += sign * jacobian[k * e->inputs + i];
     }
-    for (size_t i = 0; i < e->numbers; i++) {
+    for (size_t i = 0; i < e->inputs; i++) {
         squares[i % e->pixels] += product[i] * product[i];
         all += product[i] * product[i];
     }
@@ -225,12 +225,12 @@ static void test_each_image_has_equal_weight(void **state)
     double *before = malloc(e.pixels * sizeof *before), *after = malloc(e.pixels * sizeof *after);
     good(receptive_field_create(context, &e.config, e.w, e.params, 0, &r, &error));
     for (int i = 0; i < ORDINARY; i++) {
-        for (size_t k = 0; k < e.numbers; k++)
+        for (size_t k = 0; k < e.inputs; k++)
             e.image[k] = 10 * ((float)rand() / (float)RAND_MAX - 0.5F);
         assert_true(receptive_field_add(r, e.image));
     }
     shares_of(r, e.pixels, before);
-    for (size_t k = 0; k < e.numbers; k++) e.image[k] *= 1e-4F;
+    for (size_t k = 0; k < e.inputs; k++) e.image[k] *= 1e-4F;
     assert_true(receptive_field_add(r, e.image));
     shares_of(r, e.pixels, after);
     const double change = difference(before, after, e.pixels);

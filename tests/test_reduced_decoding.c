@@ -1,12 +1,12 @@
-/* JPEG files decoded at a fraction of their size: when, and that what comes of it is nearly what it
- * would be otherwise. */
+/* JPEG files decoded at a fraction of their size: when that is done, and that the result is nearly
+ * the same. */
 #include "policy_helpers.h"
 
 #include "data/picture.h"
 
 enum { ROWS = 401, COLS = 515, SIDE = 40, SIZE = SIDE * SIDE * 3 };
 
-/* Smooth, so that a fraction of its pixels says the same. */
+/* Smooth, so that a fraction of its pixels shows the same. */
 static void put_photo(const char *name, int jpeg)
 {
     const image_info info = {ROWS, COLS, 3, 8};
@@ -53,7 +53,7 @@ static void fetch(augment *a, const char *name, uint64_t image, uint8_t *out)
     memcpy(out, augment_pixels(a), SIZE);
 }
 
-static void is_as_small_as_the_rectangle_allows(void **state)
+static void scale_is_as_small_as_the_rectangle_allows(void **state)
 {
     (void)state;
     static const struct {
@@ -71,7 +71,7 @@ static void is_as_small_as_the_rectangle_allows(void **state)
     augment_destroy(plain);
 }
 
-static void gives_nearly_the_same(void **state)
+static void reduced_image_is_nearly_the_same(void **state)
 {
     (void)state;
     put_photo("photo.jpg", 1);
@@ -129,8 +129,8 @@ static void reads_no_further_than_needed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(is_as_small_as_the_rectangle_allows),
-                                       TEST(gives_nearly_the_same),
+    const struct CMUnitTest tests[] = {TEST(scale_is_as_small_as_the_rectangle_allows),
+                                       TEST(reduced_image_is_nearly_the_same),
                                        TEST(reads_no_further_than_needed)};
     return cmocka_run_group_tests(tests, io_setup, data_end);
 }

@@ -1,5 +1,5 @@
-/* Resizing: to the bit what Pillow 9.4 gives (Image.resize with BILINEAR, Image.convert), one
- * resize for many sizes, and regions. */
+/* Resizing: equal to Pillow 9.4 to the bit (Image.resize with BILINEAR, Image.convert), one resize
+ * for many sizes, and regions. */
 #include "data_helpers.h"
 
 #include "core/rng.h"
@@ -153,7 +153,7 @@ static void resizes_regions(void **state)
     }
 }
 
-static void refuses_odd_regions(void **state)
+static void invalid_regions_are_refused(void **state)
 {
     (void)state;
     static const resize_region odd[] = {
@@ -182,7 +182,7 @@ static void refuses_odd_regions(void **state)
     resize_destroy(r);
 }
 
-static void refuses_odd_sizes(void **state)
+static void invalid_sizes_are_refused(void **state)
 {
     (void)state;
     static const size_t sizes[][3] = {
@@ -236,7 +236,7 @@ static void sums_agree_with_plain_ones(void **state)
         assert_true(axis_bytes(filter, from, to, outputs) <= sizeof memory);
         axis_plan(&a, filter, from, to, window, outputs, memory);
         assert_true(axis_is(&a, filter, from, to, window, outputs));
-        /* a copy of its own size, so that a sanitizer sees what is read behind it */
+        /* a copy of exactly its size, so that a sanitizer detects reading beyond it */
         const size_t bytes = from * (size_t)channels;
         for (size_t i = 0; i < bytes; i++)
             row[i] = (uint8_t)(kind == 0 ? rng_next(&r) : kind == 1 ? 255 : rng_next(&r) % 2 * 255);
@@ -264,8 +264,8 @@ int main(void)
         TEST(agrees_with_pillow),
         TEST(takes_images_of_many_sizes_in_turn),
         TEST(resizes_regions),
-        TEST(refuses_odd_regions),
-        TEST(refuses_odd_sizes),
+        TEST(invalid_regions_are_refused),
+        TEST(invalid_sizes_are_refused),
         TEST(survives_failing_allocations),
         TEST(sums_agree_with_plain_ones),
     };

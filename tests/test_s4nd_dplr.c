@@ -1,5 +1,5 @@
-/* Systems that are diagonal plus low rank: taps against dense matrices, and the values that the
- * initial ones must have. */
+/* Systems that are diagonal plus low rank: taps against dense matrices, and the required initial
+ * values. */
 #include "layers/s4nd/s4nd_dplr.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static matrix plus_identity(const matrix *a, double factor)
     return c;
 }
 
-/* By Gauss and Jordan, with pivots. */
+/* Gauss-Jordan elimination with pivoting. */
 static matrix inverse(matrix a)
 {
     matrix b = {0};

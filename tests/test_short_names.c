@@ -18,7 +18,7 @@ static const example examples[] = {
     {{"one/a", "two/a"}, {"one/a", "two/a"}},
     {{"x/one/a", "x/two/a", "b"}, {"one/a", "two/a", "b"}},
     {{"a", "a"}, {"a", "a"}},
-    /* parts that all have are left out, where that leaves something */
+    /* parts common to all are left out, unless nothing would be left */
     {{"r/c10+vit+none+seed=0", "r/c10+vit+ssm2d+seed=0"}, {"none", "ssm2d"}},
     {{"r/c10+vit+none+seed=0", "r/c10+vit+ssm2d+x=1+seed=1"}, {"none+seed=0", "ssm2d+x=1+seed=1"}},
     {{"r/c10+vit"}, {"c10+vit"}},

@@ -1,5 +1,5 @@
-/* Augmentations of a program of its own, one for each stage, on their way through the loader: what
- * they do, that they do it in order, and that nothing but (seed, epoch, image or batch) decides. */
+/* Augmentations defined by the test, one for each stage, in the loader: their effect, their order,
+ * and that they depend on (seed, epoch, image or batch) only. */
 #include "data_helpers.h"
 
 #include "augment_examples.h"
@@ -69,7 +69,7 @@ static loader_batch next(loader *l)
 
 static float value(int pixel) { return ((float)pixel / 255 - .25f) / 2; }
 
-/* ---- what each of them does ------------------------------------------------------------------ */
+/* ---- effect of each augmentation ------------------------------------------------------------- */
 
 static void decode_sees_the_source(void **state)
 {
@@ -192,7 +192,7 @@ static void batches_are_mixed(void **state)
     dataset_close(d);
 }
 
-static void evaluation_is_left_alone(void **state)
+static void evaluation_is_not_augmented(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -216,7 +216,7 @@ static void evaluation_is_left_alone(void **state)
     dataset_close(d);
 }
 
-/* ---- all of them: determinism ---------------------------------------------------------------- */
+/* ---- all augmentations: determinism ---------------------------------------------------------- */
 
 static loader_options everything(const dataset *d)
 {
@@ -254,7 +254,7 @@ static void record(const dataset *d, const loader_options *o, uint64_t hashes[EP
     loader_destroy(l);
 }
 
-static void any_number_ahead_gives_the_same(void **state)
+static void prefetching_changes_no_bit(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -294,7 +294,7 @@ static void resumes_in_the_middle_of_an_epoch(void **state)
 }
 
 /* Switching on an augmentation does not change the draws of the others. */
-static void purposes_do_not_interfere(void **state)
+static void augmentations_draw_independently(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -313,7 +313,7 @@ static void purposes_do_not_interfere(void **state)
     dataset_close(d);
 }
 
-static void takes_no_memory_once_created(void **state)
+static void running_allocates_nothing(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -372,11 +372,11 @@ int main(void)
         STAGE(decode_draws_for_each_image),
         STAGE(pixels_come_before_floats),
         STAGE(batches_are_mixed),
-        STAGE(evaluation_is_left_alone),
-        STAGE(any_number_ahead_gives_the_same),
+        STAGE(evaluation_is_not_augmented),
+        STAGE(prefetching_changes_no_bit),
         STAGE(resumes_in_the_middle_of_an_epoch),
-        STAGE(purposes_do_not_interfere),
-        STAGE(takes_no_memory_once_created),
+        STAGE(augmentations_draw_independently),
+        STAGE(running_allocates_nothing),
         STAGE(survives_failing_allocations),
         STAGE(examples_follow_the_table),
     };

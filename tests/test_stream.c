@@ -1,4 +1,5 @@
-/* The layer row by row: recurrent = convolution, for every norm, value type and number type. */
+/* The layer row by row: recurrence equals convolution, for every norm, value type and element
+ * type. */
 #include "oracle.h"
 #include "problem.h"
 
@@ -254,7 +255,7 @@ static void subnormal_inputs_count_as_zero(void **state)
     void *params = convert(SSM2D_FLOAT, p.params, p.total);
     ssm2d_stream *stream = stream_of(context, &p, SSM2D_FLOAT, params);
     push_all(stream, &p, SSM2D_FLOAT, y);
-    /* at most what they would have given, and what is lost of a sum of the state */
+    /* at most their exact contribution, and the rounding of a sum of the state */
     for (size_t i = 0; i < p.cells; i++)
         assert_true(fabs(y[i] - want[i])
                     <= 1e-40 * fabs(size[i]) + 1000 * (double)FLT_MIN + 3e-5 * fabs(want[i]));

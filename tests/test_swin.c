@@ -1,6 +1,6 @@
-/* Swin transformers against a plain twin (swin_oracle.h), in double: any map, any window, every
- * place of the mixer; gradients along random directions by differences; padding that must not be
- * seen; other sizes. */
+/* Swin transformers against a plain reference (swin_oracle.h), in double: any map, any window,
+ * every place of the mixer; gradients along random directions by finite differences; padding, which
+ * must have no effect; other sizes. */
 
 #include "core/arith.h"
 #include "model_case.h"

@@ -1,5 +1,5 @@
-/* Targets: smoothing to the bit as its formula says, what counts as right, and both kinds of labels
- * on their way through the loader. */
+/* Targets: smoothing by its formula to the bit, which predictions count as correct, and both kinds
+ * of labels through the loader. */
 #include "data_helpers.h"
 
 #include "binary_data.h"
@@ -50,7 +50,7 @@ static void smooths_attributes(void **state)
     assert_true(target[0] == 0.125f && target[1] == 0.875f && target[2] == 0.875f);
 }
 
-static void counts_what_is_right(void **state)
+static void correct_predictions_are_counted(void **state)
 {
     (void)state;
     static const float logits[] = {-1, 2, 0, 0.5f}, mixed[] = {.2f, .5f, .3f, 0},
@@ -96,7 +96,7 @@ static void loads_binary_labels(void **state)
     dataset_close(d);
 }
 
-static void refuses_odd_smoothing(void **state)
+static void invalid_smoothing_is_refused(void **state)
 {
     (void)state;
     dataset *d = open_data("corners", DATASET_TRAIN);
@@ -279,7 +279,7 @@ static void refuses_maps_that_do_not_fit(void **state)
     dataset_close(other);
 }
 
-static void data_sets_of_a_test_are_last(void **state)
+static void extra_data_set_is_listed_last(void **state)
 {
     (void)state;
     const char *name, *help;
@@ -305,10 +305,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TARGETS(smooths_classes),
         TARGETS(smooths_attributes),
-        TARGETS(counts_what_is_right),
+        TARGETS(correct_predictions_are_counted),
         TARGETS(loads_binary_labels),
-        TARGETS(refuses_odd_smoothing),
-        TARGETS(data_sets_of_a_test_are_last),
+        TARGETS(invalid_smoothing_is_refused),
+        TARGETS(extra_data_set_is_listed_last),
         TARGETS(maps_move_with_their_images),
         TARGETS(maps_are_resized_without_interpolation),
         TARGETS(refuses_maps_that_do_not_fit),

@@ -1,5 +1,5 @@
-/* Threads: their number changes no bit, a plan serves several threads at once, a forked child goes
- * on, and the mode of the caller stays as it is. */
+/* Threads: their number changes no bit, several threads can share a plan, a forked child can
+ * execute, and the caller's modes are unchanged. */
 #define _GNU_SOURCE /* affinity */
 #include "problem.h"
 
@@ -42,18 +42,18 @@ static int answers_differ(const char *what, const problem *p, const answer *a, c
     return wrong;
 }
 
-/* Lets one thread do the work that is cut for many. */
+/* Runs the work that is split for many threads on one. */
 static void run_tasks(void *user, size_t tasks, pool_task task_of, void *arg)
 {
     (void)user;
     for (size_t task = 0; task < tasks; task++) task_of(arg, task, 0);
 }
 
-static void thread_count_changes_nothing(void **state)
+static void thread_count_changes_no_bit(void **state)
 {
     (void)state;
     rng r = rng_seed(61);
-    /* the last is one thread, for which work is cut as for 40 */
+    /* the last is one thread that runs work split for 40 */
     static const int threads[] = {1, 2, 3, 4, 40};
     enum { CONTEXTS = sizeof threads / sizeof *threads };
     ssm2d_context *contexts[CONTEXTS];
@@ -395,7 +395,7 @@ static void caller_mode_is_kept(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(thread_count_changes_nothing),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(thread_count_changes_no_bit),
                                        cmocka_unit_test(thread_count_does_not_choose_the_algorithm),
                                        cmocka_unit_test(threads_execute_one_plan),
                                        cmocka_unit_test(forked_child_can_execute),

@@ -41,7 +41,7 @@ static tensor *build(graph *g, tensor *images)
 {
     tensor *x = linear(g, patches(g, images, PATCH), weight(g, "embed", DIM, PATCH * PATCH), NULL);
     x = mixed(g, x);
-    /* one after the other: in which order arguments are evaluated is up to the compiler */
+    /* separate statements, as the evaluation order of arguments is unspecified */
     tensor *gamma = weight(g, "gamma", DIM, 0);
     tensor *beta = weight(g, "beta", DIM, 0);
     tensor *y = layer_norm(g, x, gamma, beta, 1e-5);

@@ -1,5 +1,5 @@
-/* Files of weights: saved weights load unchanged, files that do not fit are refused, and mixers or
- * a head that are new get initial values. */
+/* Files of weights: saved weights load unchanged, files that do not fit are refused, and new mixers
+ * or a new head get initial values. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "io/safetensors.h"
 #include "weights_fixture.h"
@@ -22,8 +22,8 @@ static void test_saved_weights_load_unchanged(void **state)
     assert_int_not_equal(access(path, F_OK), -1);
 }
 
-/* A plain model's file into one with mixers; and the other way round, which would lose
- * something. */
+/* A plain model's file loads into a model with mixers; the reverse, which would lose arrays, is
+ * refused. */
 static void test_missing_mixers_are_initialised(void **state)
 {
     (void)state;
@@ -124,13 +124,13 @@ static void test_new_head_replaces_other_classes(void **state)
     a = find(seven, "head.bias");
     assert_memory_equal(new + a->offset, expected + a->offset, a->count * sizeof *new);
     a = find(seven, "norm.weight");
-    /* all that comes before the head */
+    /* everything before the head */
     assert_memory_equal(new, params, (a->offset + a->count) * sizeof *new);
     free(params), free(new), free(expected);
     weights_destroy(ten), weights_destroy(seven);
 }
 
-/* State is saved and read with the weights, but is no parameter and has no gradient. */
+/* State is saved and read with the weights, but it is not a parameter and has no gradient. */
 static void test_state_is_saved_with_weights(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void test_state_is_saved_with_weights(void **state)
     assert_non_null(strstr(error.line, "final_norm.norm.running_var[3] is -1: it cannot be"));
     params[variance->offset + 3] = 1;
 
-    /* PyTorch's counter of batches may be there, of a norm that is */
+    /* PyTorch's counter of batches is accepted for a norm that exists */
     safetensors_item items[64] = {0};
     const float one = 1;
     for (int i = 0; i < w->count; i++) {
@@ -191,7 +191,7 @@ static void test_state_is_saved_with_weights(void **state)
     weights_destroy(w), weights_destroy(plain);
 }
 
-/* ---- no memory ------------------------------------------------------------------------------- */
+/* ---- out of memory --------------------------------------------------------------------------- */
 
 static int left; /* allocations that succeed */
 

@@ -134,7 +134,7 @@ static double rows_deviation(const weights *w, const float *params, const char *
     return sqrt(squares / (double)(rows * row));
 }
 
-/* As the paper's code of 2023 begins. */
+/* Initial values as in the paper's code of 2023. */
 static void test_init_of_2023_has_its_moments(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void test_init_of_2023_has_its_moments(void **state)
     free(params), weights_destroy(w);
 }
 
-/* The numbers of parameters that the paper's code of 2023 has; settings of models and mixers. */
+/* The parameter counts of the paper's code of 2023; settings of models and mixers. */
 static void test_counts_are_those_of_2023(void **state)
 {
     (void)state;

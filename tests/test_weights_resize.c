@@ -1,9 +1,9 @@
-/* Weights at another size of images: position embeddings and tables of relative positions. */
+/* Weights at another image size: position embeddings and tables of relative positions. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "core/rng.h"
 #include "weights_fixture.h"
 
-/* The cubic convolution kernel of Keys with a = -0.75, as it is written in books. */
+/* The cubic convolution kernel of Keys with a = -0.75, in its textbook form. */
 static double keys(double x)
 {
     const double a = -0.75;
@@ -13,7 +13,7 @@ static double keys(double x)
     return 0;
 }
 
-/* Every cell of an image continued by its edges counts as far as its distance says. */
+/* Samples a map that is extended by its edge cells: the weighted sum over all of its cells. */
 static double sampled(const float *pos, int rows, int cols, size_t dim, size_t d, double y,
                       double x)
 {
@@ -84,14 +84,14 @@ static void test_loading_resizes_positions(void **state)
         fail_msg("%s", error.line);
     assert_true(report.resized && report.old_grid[0] == 8 && report.old_grid[1] == 8);
     assert_memory_equal(bigger, resized, big->total * sizeof *bigger);
-    /* as many patches otherwise arranged: the file says how */
+    /* as many patches in another arrangement, which the file describes */
     if (weights_save(flat, path, flats, &error)
         || weights_load(high, path, NULL, highs, &report, &error)
         || weights_resize(flat, flats, high, expected, &error))
         fail_msg("%s", error.line);
     assert_true(report.resized && report.old_grid[0] == 4 && report.old_grid[1] == 16);
     assert_memory_equal(highs, expected, high->total * sizeof *highs);
-    /* no square */
+    /* not a square */
     if (weights_save(slim, path, slims, &error)
         || weights_load(w, path, NULL, params, &report, &error))
         fail_msg("%s", error.line);

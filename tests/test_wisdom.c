@@ -1,4 +1,4 @@
-/* Wisdom: what `measure` decides is exported, imported and used; hostile text is refused. */
+/* Wisdom: decisions of `measure` are exported, imported and used; hostile text is refused. */
 #define SSM2D_EXPERIMENTAL
 #include "problem.h"
 
@@ -52,7 +52,7 @@ static const char *decided(ssm2d_context *c, const ssm2d_layer *layer, const ssm
     return name;
 }
 
-/* A line with another algorithm is obeyed, so that it is clear where decisions come from. */
+/* A line with another algorithm is followed, which shows where decisions come from. */
 static void decisions_are_exported_and_obeyed(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void decisions_are_exported_and_obeyed(void **state)
             if (ssm2d_wisdom_import(other, wish, &error)) fail_msg("%s", error.line);
             assert_string_equal(decided(other, layer, &o), name);
             ssm2d_plan_options unlike = o;
-            unlike.measure = 0; /* estimates do not look */
+            unlike.measure = 0; /* estimated plans do not use it */
             decided(other, layer, &unlike);
             ssm2d_wisdom_export(other, again, sizeof again);
             snprintf(wish, sizeof wish, "%.*s| %s\n", (int)(bar - text), text, name);
@@ -97,7 +97,7 @@ static void decisions_are_exported_and_obeyed(void **state)
     }
 }
 
-/* Every part of a request counts, but for initial values. */
+/* Every part of a request matters, except for initial values. */
 static void requests_are_told_apart(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void requests_are_told_apart(void **state)
 }
 
 /* A decision that cannot be used is measured again. */
-static void useless_decisions_are_replaced(void **state)
+static void unusable_decisions_are_measured_again(void **state)
 {
     (void)state;
     ssm2d_layer *layer = layer_with("ema", "channels=6 trunc=3");
@@ -196,7 +196,7 @@ static void hostile_text_is_refused(void **state)
         } else {
             if (status != SSM2D_ERROR_ARGUMENT) fail_msg("\"%s\" is accepted", text);
             says(&error, "line ", bad[i][1]);
-            /* a good line before it is not taken either */
+            /* a good line before it is ignored as well */
             snprintf(text, sizeof text, "%s\n%s", good, bad[i][0]);
             assert_int_equal(ssm2d_wisdom_import(fresh, text, &error), SSM2D_ERROR_ARGUMENT);
             assert_int_equal(ssm2d_wisdom_export(fresh, NULL, 0), 0);
@@ -227,7 +227,7 @@ static void *plan_and_export(void *arg)
     return NULL;
 }
 
-static void threads_share_it(void **state)
+static void threads_share_wisdom(void **state)
 {
     (void)state;
     enum { THREADS = 4 };
@@ -248,9 +248,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(decisions_are_exported_and_obeyed, setup, teardown),
         cmocka_unit_test_setup_teardown(requests_are_told_apart, setup, teardown),
-        cmocka_unit_test_setup_teardown(useless_decisions_are_replaced, setup, teardown),
+        cmocka_unit_test_setup_teardown(unusable_decisions_are_measured_again, setup, teardown),
         cmocka_unit_test_setup_teardown(hostile_text_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(threads_share_it, setup, teardown)};
+        cmocka_unit_test_setup_teardown(threads_share_wisdom, setup, teardown)};
     skip_without_cpu();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

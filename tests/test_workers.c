@@ -1,6 +1,6 @@
-/* The loader with several threads and with repeated augmentation: the same bits from any number of
- * threads, from any position on, and the failure that comes first. Run with the thread sanitizer as
- * well. */
+/* The loader with several threads and with repeated augmentation: the same bits with any number of
+ * threads and from any position on, and the first failure is reported. Run with the thread
+ * sanitizer as well. */
 #include "data_helpers.h"
 
 #include "data/loader.h"
@@ -23,7 +23,7 @@ static dataset *numbered(void)
     return open_data(folder, DATASET_TRAIN);
 }
 
-/* Everything at once. */
+/* All augmentations at once. */
 static loader_options options_for(const dataset *d, int workers)
 {
     static const char *const settings[][2] = {
@@ -108,7 +108,7 @@ static void any_number_of_workers_gives_the_same(void **state)
     dataset_close(d);
 }
 
-static void ends_at_any_moment(void **state)
+static void workers_end_at_any_moment(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -190,7 +190,7 @@ static size_t epoch_of(const dataset *d, int repeats, repeat_kind kind, uint64_t
     return 4 * batches;
 }
 
-static void passes_are_shuffled_one_by_one(void **state)
+static void each_pass_is_shuffled(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -223,8 +223,8 @@ static void images_are_repeated_in_a_row(void **state)
     dataset_close(d);
 }
 
-/* The repeats of an image are augmented each in its own way; the first as without repeats. */
-static void repeats_differ(void **state)
+/* Each repeat of an image is augmented differently; the first as without repeats. */
+static void repeats_are_augmented_differently(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -248,7 +248,7 @@ static void repeats_differ(void **state)
                 same += !memcmp(b.images, b.images + SIZE, size);
                 same += !memcmp(b.images, b.images + 2 * SIZE, size);
             }
-            assert_true(same < 10); /* of 120; a crop repeats itself once in 169 times */
+            assert_true(same < 10); /* of 120; two crops are equal once in 169 times */
         } else {
             const loader_batch p = next(plain), b = next(l);
             assert_memory_equal(b.images, p.images, COUNT * size);
@@ -259,7 +259,7 @@ static void repeats_differ(void **state)
     dataset_close(d);
 }
 
-static void refuses_odd_numbers(void **state)
+static void invalid_counts_are_refused(void **state)
 {
     (void)state;
     dataset *d = numbered();
@@ -286,11 +286,11 @@ static void refuses_odd_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(any_number_of_workers_gives_the_same),
-                                       TEST(ends_at_any_moment),
+                                       TEST(workers_end_at_any_moment),
                                        TEST(reports_the_first_failure),
-                                       TEST(passes_are_shuffled_one_by_one),
+                                       TEST(each_pass_is_shuffled),
                                        TEST(images_are_repeated_in_a_row),
-                                       TEST(repeats_differ),
-                                       TEST(refuses_odd_numbers)};
+                                       TEST(repeats_are_augmented_differently),
+                                       TEST(invalid_counts_are_refused)};
     return cmocka_run_group_tests_name("workers", tests, io_setup, data_end);
 }

@@ -17,16 +17,16 @@ endforeach()
 target_link_libraries(test_tool_filter PRIVATE ZLIB::ZLIB)
 target_compile_definitions(test_tool_reproduce_results PRIVATE
   BENCH_RESULTS="${PROJECT_SOURCE_DIR}/bench/results")
-# It checks the numbers behind the tables as well.
+# It also checks the functions behind the tables.
 target_sources(test_tool_theory PRIVATE ${PROJECT_SOURCE_DIR}/tools/layer/theory_kernels.c)
 target_include_directories(test_tool_theory PRIVATE ${PROJECT_SOURCE_DIR}/tools/layer)
 target_link_libraries(test_tool_report PRIVATE ssm2d_report ssm2d_train ssm2d_nn ssm2d_data)
 target_link_libraries(test_tool_many_classes PRIVATE
   ssm2d_report ssm2d_train ssm2d_nn ssm2d_data)
-# It knows what a run's folder holds.
+# It checks the files of a run's folder.
 target_link_libraries(test_tool_filter_run PRIVATE ssm2d_train ssm2d_nn ssm2d_data)
 
-# The tool with a task more: src/tasks/task.c with another list, and the task's own file.
+# The tool with one more task: src/tasks/task.c with another list, and the task's own file.
 add_executable(ssm2d_extended $<TARGET_OBJECTS:ssm2d_tool> train/brightness_task.c
   ${PROJECT_SOURCE_DIR}/src/tasks/task.c)
 target_compile_definitions(ssm2d_extended PRIVATE
@@ -48,8 +48,8 @@ add_test(NAME campaign_kill COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/kill.sh
   $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data>)
 set_tests_properties(campaign_kill PROPERTIES LABELS tool TIMEOUT 1800
   ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
-# The tool with an allocator that fails once; under the sanitizers as well, which then watch the
-# ways back.
+# The tool with an allocator that fails once; under the sanitizers as well, which then check the
+# error paths.
 add_executable(failing_memory campaign/failing_memory.c $<TARGET_OBJECTS:ssm2d_tool>)
 target_link_libraries(failing_memory PRIVATE $<TARGET_PROPERTY:ssm2d_tool,LINK_LIBRARIES>)
 target_link_options(failing_memory PRIVATE -Wl,--wrap=malloc,--wrap=aligned_alloc,--wrap=free)
@@ -58,13 +58,13 @@ add_test(NAME campaign_failing_memory
   $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data> $<TARGET_FILE:failing_memory>)
 set_tests_properties(campaign_failing_memory PROPERTIES LABELS tool TIMEOUT 1800
   ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
-if(NOT SSM2D_SANITIZE) # the sanitizers have to be loaded first themselves
+if(NOT SSM2D_SANITIZE) # the sanitizers have to be loaded before any other library
   add_library(failing_io MODULE campaign/failing_io.c)
   target_link_libraries(failing_io PRIVATE ${CMAKE_DL_LIBS})
   add_test(NAME campaign_failing_io COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/failing_io.sh
     $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data> $<TARGET_FILE:failing_io>)
   set_tests_properties(campaign_failing_io PROPERTIES LABELS tool TIMEOUT 1800)
-  # and take terabytes of address space
+  # the sanitizers also take terabytes of address space
   add_test(NAME campaign_limited_memory
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/limited_memory.sh
     $<TARGET_FILE:ssm2d_tool> $<TARGET_FILE:make_small_data>)

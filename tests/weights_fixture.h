@@ -1,5 +1,5 @@
-/* weights_fixture - what tests of weights share: a context, a folder with room for a file, and the
- * weights of models that are made for them. Who includes it defines _GNU_SOURCE, for mkdtemp. */
+/* weights_fixture - shared by the tests of weights: a context, a temporary folder with one file,
+ * and weights of models. Files that include it define _GNU_SOURCE, for mkdtemp. */
 #ifndef TESTS_WEIGHTS_FIXTURE_H
 #define TESTS_WEIGHTS_FIXTURE_H
 
@@ -32,7 +32,7 @@ static inline int fixture_teardown(void **state)
     return rmdir(folder);
 }
 
-/* Those of a named model with `count` of its settings changed. */
+/* The weights of a named model with `count` of its settings changed. */
 static inline weights *weights_of(const char *name, const char *const (*set)[2], int count)
 {
     model_config c;

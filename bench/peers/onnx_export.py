@@ -7,19 +7,19 @@ A form says how each part of a model is written:
                fused     com.microsoft.Attention, which has the product for q, k and v in it
                heads     com.microsoft.MultiHeadAttention after one product for q, k and v
                separate  the same after three products
-    gelu       plain     by Erf, which ONNX Runtime fuses by itself if it finds it
+    gelu       plain     by Erf, which ONNX Runtime may fuse
                fused     com.microsoft.BiasGelu
     skip       plain     Add, then LayerNormalization
                fused     com.microsoft.SkipLayerNormalization
     patches    product   a matrix product of flattened patches
                conv      a convolution with stride
     last       whole     the last block works on all tokens, as models are published
-               cls       its second half works on CLS alone, the only token that is read after it,
-                         as this library does by itself
+               cls       its second half works on CLS only, the only token that is read after it,
+                         as this library does
 
-All are the same function: GELU is exact, by erf. Of PyTorch, only plain operators are computed; the
-others are there to be exported. A mixer is written as what it is once its kernel is known, a
-depthwise convolution of the patches with a two-sided kernel."""
+All compute the same function: GELU is exact, by erf. PyTorch computes only the plain operators; the
+others exist to be exported. A mixer is a depthwise convolution of the patches with a constant
+two-sided kernel."""
 import json
 import math
 import struct

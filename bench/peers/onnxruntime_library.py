@@ -15,8 +15,8 @@ def command(folder: str) -> list:
 
 
 def find(folder: str = FOLDER, install: bool = False) -> str:
-    """Returns the path of libonnxruntime, which `install` fetches if it is not there. Raises
-    OSError where it cannot be had."""
+    """Returns the path of libonnxruntime, which `install` fetches if it is missing. Raises OSError
+    if it is not available."""
     kind = {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
     path = os.path.join(folder, LIBRARY.format(kind))
     if not os.path.exists(path) and install:
@@ -27,7 +27,7 @@ def find(folder: str = FOLDER, install: bool = False) -> str:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise OSError(f"`{' '.join(command(folder))}`: {error}") from error
         if done.returncode:
-            lines = done.stderr.strip().splitlines() or ["it says nothing"]
+            lines = done.stderr.strip().splitlines() or ["no message"]
             raise OSError(f"`{' '.join(command(folder))}` failed: {lines[0]}")
     if not os.path.exists(path):
         raise OSError(f"{path} is missing; it is installed by `{' '.join(command(folder))}`")

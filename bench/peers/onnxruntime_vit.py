@@ -11,15 +11,15 @@ that of npm's package onnxruntime-node, which --install puts into a folder of th
 ONNX Runtime is used at its best: shapes are fixed, graphs are optimised at level `all`, input and
 output are bound once, and a session has as many threads as ours. Each part of the model is tried
 in every form that onnx_export.py knows (plain operators, and those of com.microsoft), and threads
-with and without spinning; what is faster stays, by times taken in alternation, whose ratios go to
-standard error. Before it is timed, the logits of each form are compared with PyTorch's, and so are
-those of `ssm2d run` with the same weights.
+with and without spinning; the faster one is kept. Times are taken in alternation, and their ratios
+go to standard error. Before it is timed, the logits of each form are compared with PyTorch's, and
+so are those of `ssm2d run` with the same weights.
 
 Each round times ONNX Runtime, then `ssm2d bench infer --json`. The ratio of images per second is
 taken within a round, and the median over all rounds is printed. There are two such ratios: against
 the model as it is published, and against one whose last block works on CLS alone after its
-attention. This library always leaves out what nobody reads; whoever exports a model has to think of
-it."""
+attention. This library always leaves out the other tokens there; an exported model does so only if
+it was exported that way."""
 import argparse
 import json
 import os

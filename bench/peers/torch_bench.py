@@ -1,13 +1,13 @@
-"""The frame of the programs in this folder that time models in PyTorch and in this library.
+"""Shared by the programs in this folder that time models in PyTorch and in this library.
 
 A program has a table of models, a function that builds one of them, a list of cases (model, task,
 batch), and calls main. Written for Debian's python3-torch (run it with /usr/bin/python3).
 
 PyTorch is used at its best: each case runs in a process of its own, with Debian's openblas
 (libopenblas0-openmp) and jemalloc (libjemalloc2) preloaded if they are installed, or found under
---libraries; jemalloc keeps the memory it once had, and openblas is told the processor's kernels,
-which it does not always find. AdamW goes over lists of tensors; inference is timed both as written
-and traced and frozen, and the faster of the two counts. Data are random; the loss is cross-entropy.
+--libraries; jemalloc keeps freed memory, and openblas is told the processor type, which it does not
+always detect. AdamW works on lists of tensors; inference is timed both as written and traced and
+frozen, and the faster of the two counts. Data are random; the loss is cross-entropy.
 
 Each round times PyTorch, then `ssm2d bench train|infer --mixer none --json`. The ratio of images
 per second is taken within a round, and the median over all rounds is printed."""

@@ -4,9 +4,9 @@
     bench/peers/torch_mega.py --tool build/release/tools/ssm2d [--json] [--quick]
                               [--model mega] [--task train]
 
-torch_bench.py says how. PyTorch has Mega in as few passes over memory as it has functions for: one
-product for all of mx_proj, SiLU of z and r at once, bias and scale of the scores inside the batched
-product, and lerp for the gate at the end of a block.
+torch_bench.py describes the method. In PyTorch, Mega makes as few passes over memory as possible:
+one product for all of mx_proj, SiLU of z and r at once, bias and scale of the scores inside the
+batched product, and lerp for the gate at the end of a block.
 
     mega    32x32, patch 4, dim 192, z, v and ffn 192, depth 9, 100 classes
     mega-t  224x224, patch 16, dim 192, z 64, v and ffn 384, depth 12, 1000 classes"""

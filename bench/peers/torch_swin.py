@@ -4,8 +4,8 @@
     bench/peers/torch_swin.py --tool build/release/tools/ssm2d [--json] [--quick]
                               [--model swin] [--task train]
 
-torch_bench.py says how. PyTorch has the map rolled and cut into windows as timm does it, fused qkv,
-batched matrix products, and one addition for relative bias and mask.
+torch_bench.py describes the method. In PyTorch, the map is rolled and cut as in timm, with fused
+qkv, batched matrix products, and one addition for relative bias and mask.
 
     swin    32x32, patch 2, dim 96,192,384, depth 2,6,4, 3,6,12 heads, MLP 2, window 4, 100 classes
     swin-t  224x224, patch 4, dim 96..768, depth 2,2,6,2, 3..24 heads, MLP 4, window 7, 1000

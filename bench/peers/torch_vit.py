@@ -4,7 +4,8 @@
     bench/peers/torch_vit.py --tool build/release/tools/ssm2d [--json] [--quick]
                              [--model vit] [--task train]
 
-torch_bench.py says how. Both sides have fused qkv, and PyTorch batched matrix products.
+torch_bench.py describes the method. Both sides have fused qkv; PyTorch uses batched matrix
+products.
 
     vit     32x32, patch 4, dim 192, depth 9, 12 heads, MLP 2, no qkv bias, 100 classes
     deit-t  224x224, patch 16, dim 192, depth 12, 3 heads, MLP 4, 1000 classes"""

@@ -102,7 +102,7 @@ def _checked(option: Option, value):
 
 
 def _expand_short_forms(given: dict) -> None:
-    """Those of the 2-D SSM."""
+    """The short forms of the 2-D SSM's options."""
     if "complex" in given:
         short = given.pop("complex")
         if "values" in given:

@@ -20,17 +20,17 @@ def two_sided(kernel: np.ndarray, flips: tuple, average: bool) -> np.ndarray:
 
 def chosen(channels, layers) -> list:
     """The channels to draw; every layer must have them."""
-    least = min(layer.channels for _, layer in layers)
+    smallest = min(layer.channels for _, layer in layers)
     if isinstance(channels, int):
         if channels < 1:
             raise ValueError(f"channels={channels}: use 1 or more, or a list of channels")
-        return list(range(min(channels, least)))
+        return list(range(min(channels, smallest)))
     which = list(channels)
     if not which:
         raise ValueError("channels: the list is empty")
     for channel in which:
-        if not 0 <= channel < least:
-            raise ValueError(f"channels: {channel} is not from 0 to {least - 1}, which every "
+        if not 0 <= channel < smallest:
+            raise ValueError(f"channels: {channel} is not from 0 to {smallest - 1}, which every "
                              f"layer has")
     return which
 

@@ -113,7 +113,7 @@ class Tracing(unittest.TestCase):
 @unittest.skipUnless(onnx, "onnx (python3-onnx in Debian) is not installed")
 class Exporting(unittest.TestCase):
     def test_numbers(self):
-        """By the numbers: only ONNX's own operators, and any number of images."""
+        """The exported values: only ONNX's own operators, and any number of images."""
         for name, backend, model, x in golden_models():
             if backend == "library" and "swin" not in name:
                 continue  # the same in an export

@@ -168,7 +168,7 @@ class Threads(Case):
             self.assertIn(count, [key[-1] for key in layer._runner.shapes])
         for other in results[1:]:
             for x, y in zip(results[0], other):
-                # the number of threads does not matter to the last bit
+                # the number of threads changes no bit
                 self.assertTrue(torch.equal(x, y))
 
     def test_data_loader_workers(self):

@@ -341,7 +341,7 @@ class Writing(Folders):
         self.model.preprocess = self.model.preprocess.resized((8, 8))
         with torch.no_grad():
             self.model.head.bias[1] = float("inf")
-        with self.assertRaisesRegex(ValueError, "head.bias: has numbers that are not finite"):
+        with self.assertRaisesRegex(ValueError, "head.bias: has values that are not finite"):
             save_run(self.model, self.out)
         self.assertFalse(self.out.exists())
 
@@ -395,7 +395,7 @@ class BadFolders(Folders):
                 ("train.json", dict(interpolation="cubic"), "\"interpolation\" is cubic: use"),
                 ("data.json", dict(classes=["a"]), "\"classes\" has 1 names, but the model has 4"),
                 ("data.json", dict(classes="abcd"), "\"classes\" is not a list of names"),
-                ("data.json", dict(std=[1, 0, 1]), r"std=.*: use numbers above 0"),
+                ("data.json", dict(std=[1, 0, 1]), r"std=.*: use values above 0"),
                 ("data.json", dict(mean=[1, 2]), "\"mean\" is not a list of three numbers"),
                 ("data.json", dict(labels="many"), "\"labels\" is 'many': use \"binary\""),
                 ("data.json", dict(images=0), "\"images\" is 0: use a whole number")):

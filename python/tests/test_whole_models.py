@@ -1,4 +1,4 @@
-"""Whole models in PyTorch: golden numbers, and the tool's own logits and gradients for every
+"""Whole models in PyTorch: golden values, and the tool's own logits and gradients for every
 family, mixer and option, at any image size."""
 import copy
 import json
@@ -346,10 +346,10 @@ class BadWeights(Files):
                               ("has the array 'other'", {"other": np.zeros(2, "f4")}),
                               ("head.bias has shape .6,., the model needs .5,.",
                                {"head__bias": np.zeros(6, "f4")}),
-                              ("patch_embed.proj.bias has numbers that are not finite",
+                              ("patch_embed.proj.bias has values that are not finite",
                                {"patch_embed__proj__bias": nan}),
                               ("head.bias is of type int64", {"head__bias": np.zeros(5, int)}),
-                              ("running_var has a negative number",
+                              ("running_var has a negative value",
                                {"final_norm__norm__running_var": -np.ones(24, "f4")}),
                               ("pos_embed has shape .1, 23, 24., which fits no known grid",
                                {"pos_embed": np.zeros((1, 23, 24), "f4")})):

@@ -12,8 +12,8 @@ typedef struct train_cost {
 
 enum { MEASURE_MAX_STEPS = 16 };
 
-/* Times this number of steps, or fewer if they take long, after one that is not timed, and one batch
- * of an evaluation. With steps = 0 it runs none and leaves the seconds unchanged. Writes no
+/* Times this number of steps, or fewer if they take long, after one that is not timed, and one
+ * batch of an evaluation. With steps = 0 it runs none and leaves the seconds unchanged. Writes no
  * files. */
 ssm2d_status train_measure(ssm2d_context *context, const train_settings *settings, int steps,
                            train_cost *cost, ssm2d_error *error);

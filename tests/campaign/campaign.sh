@@ -1,13 +1,13 @@
 # campaign.sh - shared by the scripts that make one call of the tool after another fail. They set
 #
 #   tool, make_data   the tool, and make_small_data
-#   failing           words that run the tool so that it obeys FAIL_AT (fail_at.h)
+#   failing           the command that runs the tool with FAIL_AT in effect (fail_at.h)
 #   every             every how many calls one is made to fail
 #   first             the first call that is made to fail
-#   may_cope          whether the tool may have a way around a failure
+#   may_cope          whether the tool may work around a failure
 #   error             further settings of the environment for a failure, in one word
 #
-# and work in a folder of their own, which is removed at the end.
+# and work in a temporary folder, which is removed at the end.
 
 settings=(--batch 8 --epochs 1 --save-every 1 --log-every 1 --set dim=16 --set depth=1
     --set heads=2 --set mixer.d_state=3 --threads 1)
@@ -177,5 +177,5 @@ fail_printed() {
 
 finish() {
     [ $failures -gt 0 ] || give_up "no call failed"
-    echo "$(basename "$0"): $failures failures said, $coped coped with"
+    echo "$(basename "$0"): $failures failures reported, $coped worked around"
 }

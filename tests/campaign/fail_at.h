@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Whether this call is the one. The file is made by the kernel's own call, as open may be one of
- * those that are counted. */
+/* Whether this call is the one that fails. The file is created with a direct system call, as open
+ * may be one of the functions that are counted. */
 static inline int fail_now(void)
 {
     static atomic_long calls;

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#pragma GCC visibility push(default) /* the tree hides all names that are not said to be public */
+#pragma GCC visibility push(default) /* the build hides all names that are not declared public */
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
@@ -147,7 +147,7 @@ FILE *fdopen(int fd, const char *mode)
     return stream;
 }
 
-/* Standard output is a variable of glibc, which printf and its kin read. */
+/* Standard output is a variable of glibc, which printf and related functions read. */
 __attribute__((constructor)) static void replace_output(void)
 {
     FILE *stream = fdopen(STDOUT_FILENO, "w");

@@ -11,7 +11,7 @@ failing=("$3")
 . "$tests/campaign/campaign.sh"
 
 # A command that lists all models builds every one of them: thousands of similar allocations.
-# A bench measures times, so that what it prints differs.
+# A bench measures times, so that its output differs.
 fail_many() {
     local step=$1 k
     shift
@@ -22,7 +22,7 @@ fail_many() {
 }
 
 make_runs
-# Data that are read ahead and then not needed may fail to be read.
+# Prefetching data that are not needed later may fail.
 fail_train
 fail_resume
 fail_printed eval whole --json --threads 1
@@ -62,7 +62,7 @@ fail_many 1 bench layer --quick --rows 4 --cols 4 --channels 4 --threads 1
 small=(--quick --model vit-mini --batch 2 --set dim=16 --set depth=1 --set heads=2 --threads 1)
 fail_many 3 bench train "${small[@]}"
 fail_many 3 bench infer "${small[@]}"
-for words in help "help train" version "train --help"; do # no memory is needed to say these
+for words in help "help train" version "train --help"; do # these allocate nothing
     attempt 1 $words
     [ $code = 0 ] && [ ! -e mark ] || give_up "$where: exit code $code"
 done

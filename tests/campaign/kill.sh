@@ -33,7 +33,7 @@ for ((round = 1; round <= rounds; round++)); do
         else
             words=(--data "$work/data" --out "$run" "${settings[@]}")
         fi
-        # more time with every kill, so that it ends on slow machines
+        # more time after every kill, so that it ends on slow machines
         time=$((1 + RANDOM % (whole * 3 / 4 + try * whole / 20 + 1)))
         code=0
         "$tool" train "${words[@]}" > /dev/null 2> "$work/error" &

@@ -1,7 +1,7 @@
 #!/bin/bash
 # mpi.sh TOOL MAKE_SMALL_DATA MPI [CASE..] - the tool under mpirun, with 1, 2 and 4 processes on
-# this machine. MPI is openmpi or mpich; exit code 77 says that its launcher, or our module for it,
-# is not here. Without CASE all of them are run; each is a function below.
+# this machine. MPI is openmpi or mpich; exit code 77: its launcher, or our module for it, is not
+# installed. Without CASE all cases are run; each is a function below.
 set -eu
 tool=$1 make_data=$2 mpi=$3
 shift 3
@@ -12,7 +12,7 @@ openmpi) launcher=mpirun.openmpi ;;
 mpich) launcher=mpiexec.hydra ;;
 esac
 if ! command -v $launcher > /dev/null || ! [ -e "$module" ]; then
-    echo "mpi.sh: SKIPPED: $launcher or $(basename "$module") is not here"
+    echo "mpi.sh: SKIPPED: $launcher or $(basename "$module") is not installed"
     exit 77
 fi
 
@@ -39,8 +39,8 @@ give_up() {
     exit 1
 }
 
-# A small model with everything that is drawn at random: mixed and cropped images, stochastic depth;
-# and with what needs the whole gradient, clipping, and an average of weights.
+# A small model with everything that is random: mixed and cropped images, stochastic depth; and with
+# what needs the whole gradient, clipping, and an average of weights.
 settings=(--data data --batch 16 --epochs 2 --log-every 1 --set dim=16 --set depth=2 --set heads=2
     --set mixer.d_state=3 --set drop_path=0.2 --set flip=true --set crop_padding=2
     --set mixup=0.8 --set cutmix=1 --clip 0.5 --ema 0.9 --threads 1)
@@ -55,8 +55,8 @@ together() {
 }
 
 # by_rank COMMAND.. : COMMAND..: makes a script that runs the first command in rank 0, the second
-# one in rank 1 and so on, and the last one in all that are left. `mpirun A : B` would do without,
-# but Open MPI 5.0.7, Debian 13's, ends with a segmentation fault then.
+# one in rank 1 and so on, and the last one in all others. `mpirun A : B` would do the same, but
+# ends with a segmentation fault in Open MPI 5.0.7 (Debian 13).
 by_rank() {
     local rank=0 word
     {
@@ -89,17 +89,17 @@ must_work() {
     [ $code = 0 ] || give_up "exit code $code: $*"
 }
 
-# alone WORD..: the tool in a process by itself
+# alone WORD..: the tool in a single process
 alone() { "$tool" "$@" > out 2> err || give_up "exit code $?: $*"; }
 
-# says LINE: the tool has printed one line, which has these words
+# says LINE: the tool has printed one line, which contains LINE
 says() {
     [ $code != 0 ] || give_up "succeeded, and should have said: $1"
     [ "$(grep -c '^ssm2d ' err)" = 1 ] || give_up "not one line, where it should have said: $1"
     grep '^ssm2d ' err | grep -qF -- "$1" || give_up "should have said: $1"
 }
 
-# same RUN RUN: weights, and all metrics but for times
+# same RUN RUN: the weights, and all metrics except times, are equal
 same() {
     local f
     for f in model best; do
@@ -111,8 +111,8 @@ same() {
     cmp -s "$1.m" "$2.m" || give_up "$1 and $2: other metrics"
 }
 
-# processes_of WORDS: those that work in a run, whose command line ends with these words; in
-# folders of this script, as the same test with another MPI may run beside it
+# processes_of WORDS: the processes of a run, whose command line ends with these words; only in
+# folders of this script, as the same test with another MPI may run at the same time
 processes_of() {
     local p
     for p in $(pgrep -f "^$tool .*$1\$"); do
@@ -164,7 +164,7 @@ wait_step() {
     give_up "$1 does not come to step $2"
 }
 
-# begin N WORD..: as together, in the background; sets job, the launcher's number
+# begin N WORD..: as together, in the background; sets job, the launcher's process id
 begin() {
     local n=$1
     shift
@@ -187,7 +187,7 @@ end_of_job() {
 
 # ---- cases ---------------------------------------------------------------------------------------
 
-# The number of processes and of threads does not change a bit.
+# The number of processes and of threads changes no bit.
 bits() {
     alone train "${settings[@]}" --slices 8 --out alone
     alone train "${settings[@]}" --slices 8 --threads 3 --out threads
@@ -212,7 +212,7 @@ other_slices() {
     same twelve1 twelve4
 }
 
-# Without --slices a single process does not cut the batch.
+# Without --slices a single process does not divide the batch.
 one_slice() {
     alone train "${settings[@]}" --out whole
     alone train "${settings[@]}" --slices 1 --out slice
@@ -323,7 +323,7 @@ not_started() {
     [ $code != 124 ] || give_up "hangs: $*"
     says "$line"
     grep '^ssm2d ' err | grep -qF "has not started MPI for $SSM2D_MPI_TIMEOUT seconds" \
-        || give_up "does not say how long it has waited"
+        || give_up "the message has no waiting time"
     none_left 'eval run'
 }
 
@@ -350,7 +350,7 @@ never_starts() {
     [ $code = 0 ] || give_up "does not wait for a process that is slow"
 }
 
-# What is wrong in one process alone ends all of them, with one line that names it.
+# An error in one process ends all of them, with one line that names it.
 one_process() {
     mkdir -p elsewhere
     printf '#!/bin/sh\ncd %s/elsewhere && exec "$@"\n' "$PWD" > away
@@ -362,7 +362,7 @@ one_process() {
     pair "$tool" train "${settings[@]}" --lr 0.1 --out x : \
         "$tool" train "${settings[@]}" --lr 0.2 --out x
     says 'was started with other options: "0.2" where rank 0 has "0.1"'
-    # the number of threads may differ, wherever it stands among options that are lists
+    # the number of threads may differ, also between options that are lists
     local few=(--set dim=16 --set depth=1 --set heads=2 --batch 16 --epochs 1 --out threads)
     pair "$tool" train --data data --threads 1 "${few[@]}" : \
         "$tool" train --data data --threads 2 "${few[@]}"
@@ -385,7 +385,7 @@ one_process() {
     if ! grep -q 'SSM2D_CPU=avx2' err; then says "computes with avx2, and rank 0 with baseline"; fi
 }
 
-# A disk that is full where the first process writes: a limit on the size of its files.
+# A full disk in the first process, simulated by a limit on the size of its files.
 full_disk() {
     begin 2 train "${settings[@]}" --epochs 12000 --out full
     wait_step full 20
@@ -432,7 +432,7 @@ evaluation() {
     done
 }
 
-# Unordered: any number of processes, near to what the order gives, not the same.
+# Unordered sums: any number of processes; close to the ordered result, but not equal.
 unordered() {
     must_work 3 train "${settings[@]}" --batch 12 --reduce unordered --out unordered
     must_work 2 train --resume unordered --epochs 3 --threads 1
@@ -444,8 +444,8 @@ unordered() {
     says "batch=15"
 }
 
-# Commands that work in one process say so; a module that is not there as well. One whose processes
-# share nothing but a folder works in all of them.
+# Commands for a single process refuse several; a missing module is reported. A command whose
+# processes share only a folder runs in all of them.
 refused() {
     local bytes
     alone reproduce table1 --out x --dry-run
@@ -460,11 +460,11 @@ refused() {
     says "MPI cannot be used"
 }
 
-# What is measured in several processes; not how fast they are.
+# The output of benchmarks in several processes; no time is checked.
 benches() {
     must_work 2 bench train --quick --json --batch 16 --image 8 --set dim=16 --set depth=1 \
         --set heads=2 --threads 1
-    # each sends its half of the gradients, and half of the sums, and a little more
+    # each sends half of the gradients, half of the sums, and a little more
     local bytes gradients
     bytes=$(sed -n 's/^"ordered".*"bytes_per_step":\([0-9]*\).*/\1/p' out)
     must_work 2 bench scale --quick --json --batch 8 --image 8 --set dim=16 --set depth=1 \
@@ -477,18 +477,36 @@ benches() {
         --latency 2us --bandwidth 12.5GB/s --plot scale.svg
     grep -q '</svg>' scale.svg || give_up "no plot"
     together 1 bench scale --quick
-    says "one process has no network to measure"
+    says "start it with mpirun -np 2, or give --latency"
 }
 
 mkdir data
 "$make_data" data 64 20
 [ $# != 0 ] || set -- bits other_slices one_slice resume told_alone killed silent never_starts \
     one_process full_disk vanishing evaluation unordered refused benches
-for case; do # each in a folder of its own
-    start=$(date +%s)
+
+# run_case CASE: in a folder of its own
+run_case() {
+    local start
+    case=$1 start=$(date +%s)
     mkdir "$work/$case"
     cd "$work/$case"
     ln -s ../data data
     $case
     echo "mpi.sh: $case: passed ($(($(date +%s) - start)) s)"
+}
+
+# Cases that mostly wait for timeouts run beside the others.
+waiting=
+for case; do
+    case $case in silent | never_starts) ;; *) continue ;; esac
+    (
+        trap '[ -z "${job:-}" ] || kill $job 2> /dev/null || true' EXIT
+        run_case $case
+    ) &
+    waiting+=" $!"
 done
+for case; do
+    case $case in silent | never_starts) ;; *) run_case $case ;; esac
+done
+for process in $waiting; do wait $process; done

@@ -1,4 +1,4 @@
-/* Processes that work together, as threads of this one: what all know, agreement, sums in a fixed
+/* Cooperating processes, simulated by threads: exchange of values, agreement, sums in a fixed
  * order; and which launcher started a process. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void meet(cluster *c, const char *words)
     CHECK(!cluster_meet(c, context, words, SSM2D_OK, &error));
 }
 
-/* ---- what all know --------------------------------------------------------------------------- */
+/* ---- exchange and agreement ------------------------------------------------------------------ */
 
 static void exchange(cluster *c, void *user)
 {
@@ -87,7 +87,7 @@ static void disagree(cluster *c, void *user)
     CHECK(strstr(error.line, "lr=2: too large"));
     CHECK(cluster_same(c, "weights", last ? "abd" : "abc", 3, &error));
     CHECK(strstr(error.line, "weights differ"));
-    CHECK(!cluster_agree(c, SSM2D_OK, &error)); /* and can go on from there */
+    CHECK(!cluster_agree(c, SSM2D_OK, &error)); /* and can continue afterwards */
     cluster_leave(c);
 }
 
@@ -111,13 +111,13 @@ static void differing_processes_fail_with_one_error(void **state)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-enum { NUMBERS = 5000 };
-static float numbers[THREAD_RANKS][NUMBERS];
+enum { ELEMENTS = 5000 };
+static float elements[THREAD_RANKS][ELEMENTS];
 
 /* The order that reduction.h promises. */
 static float tree(size_t i, int first, int count)
 {
-    if (count == 1) return numbers[first][i];
+    if (count == 1) return elements[first][i];
     return tree(i, first, count / 2) + tree(i, first + count / 2, count / 2);
 }
 
@@ -126,18 +126,18 @@ static void reduce(cluster *c, void *user)
     static const reduction_bucket buckets[] = {{4000, 1000}, {17, 3983}, {16, 1}, {0, 16}};
     ssm2d_error error;
     reduction *r;
-    float *values = malloc(NUMBERS * sizeof *values);
+    float *values = malloc(ELEMENTS * sizeof *values);
     (void)user;
     meet(c, "the same");
     CHECK(!reduction_create(c, context, values, 4, buckets, 0, &r, &error));
     for (int again = 0; again < 3; again++) {
-        memcpy(values, numbers[c->rank], sizeof numbers[0]);
+        memcpy(values, elements[c->rank], sizeof elements[0]);
         for (int b = 0; b < 4; b++) {
             reduction_begin(r, b);
             for (int k = 0; k < (c->rank + again) % 3; k++) reduction_progress(r);
         }
         CHECK(!reduction_finish(r, &error));
-        for (size_t i = 0; i < NUMBERS; i++) {
+        for (size_t i = 0; i < ELEMENTS; i++) {
             const float wanted = tree(i, 0, c->size);
             CHECK(!memcmp(&wanted, &values[i], sizeof wanted));
         }
@@ -152,7 +152,7 @@ static void reductions_sum_in_tree_order(void **state)
     (void)state;
     rng r = rng_seed(3);
     for (int i = 0; i < THREAD_RANKS; i++)
-        for (size_t k = 0; k < NUMBERS; k++) numbers[i][k] = (float)rng_uniform(&r, -1, 1);
+        for (size_t k = 0; k < ELEMENTS; k++) elements[i][k] = (float)rng_uniform(&r, -1, 1);
     for (int size = 1; size <= THREAD_RANKS; size *= 2) in_threads(size, reduce, NULL);
 }
 
@@ -249,7 +249,7 @@ static board *make_board(void)
     return b;
 }
 
-/* Looks once in a second after `seconds`; returns when rank 0 is given up, or 0. */
+/* Checks once per second after `seconds`; returns when rank 0 is given up, or 0. */
 static int given_up(const board *b, int seconds, char *line, size_t size)
 {
     watchdog w = {.timeout = 10};
@@ -266,22 +266,18 @@ static void watchdog_names_the_blocking_process(void **state)
     (void)state;
     /* no process here blocks: after a longer wait, the end of the chain of waiting is named */
     assert_int_equal(given_up(b, 30, line, sizeof line), 14);
-    assert_string_equal(line,
-                        "rank 2 (there, process 102) has not answered for 10 seconds: the job "
-                        "ends");
+    assert_non_null(strstr(line, "rank 2 (there, process 102) has not answered for 10 seconds: "));
     /* one that does not wait itself */
     place_leave(&b->places[1]);
     assert_int_equal(given_up(b, 30, line, sizeof line), 12);
-    assert_string_equal(line,
-                        "rank 1 (here, process 101) has not answered for 10 seconds, though it "
-                        "runs: the job ends");
+    assert_non_null(strstr(
+        line, "rank 1 (here, process 101) has not answered for 10 seconds, though it runs: "));
     place_enter(&b->places[1], 2);
     /* one that is stopped, though it waits */
     states[1] = PROCESS_STOPPED;
     assert_int_equal(given_up(b, 30, line, sizeof line), 12);
-    assert_string_equal(line,
-                        "rank 1 (here, process 101) has not answered for 10 seconds, as it is "
-                        "stopped: the job ends");
+    assert_non_null(strstr(
+        line, "rank 1 (here, process 101) has not answered for 10 seconds, as it is stopped: "));
     /* a stopped process never times out, nor do its partners on other machines */
     states[0] = PROCESS_STOPPED;
     assert_int_equal(given_up(b, 3000, line, sizeof line), 0);

@@ -1,5 +1,5 @@
-/* thread_transport - processes that are threads of one: a transport for tests, which need no MPI
- * then. A thread is a rank; messages are matched under one lock. */
+/* thread_transport - a transport for tests without MPI: ranks are threads of one process, and
+ * messages are matched under one lock. */
 #ifndef SSM2D_TESTS_THREAD_TRANSPORT_H
 #define SSM2D_TESTS_THREAD_TRANSPORT_H
 
@@ -29,7 +29,7 @@ static receipt receipts[THREAD_RANKS][POSTS];
 static pthread_mutex_t post_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int thread_rank;
 
-/* A request's number: of a post, or from POSTS on of a receipt. */
+/* The index of a request: of a post, or from POSTS on of a receipt. */
 static int thread_send(const void *data, size_t bytes, int to, int tag, transport_request *r)
 {
     int bad = 1;
@@ -94,7 +94,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* Runs a function in `size` threads, each with a cluster that has met none yet. */
+/* Runs a function in `size` threads, each with a cluster that has not exchanged anything yet. */
 static void run_threads(int size, void (*run)(cluster *c, void *user), void *user)
 {
     static thread_job jobs[THREAD_RANKS];

@@ -1,6 +1,6 @@
 """Runs the section ONNX of docs/deploy.md as it is written: commands of the tool in a
-folder with runs/demo, and the program in Python, for which a module stands in that has the two
-functions it calls, on ONNX Runtime's C interface or NumPy."""
+folder with runs/demo, and the Python program with a replacement of the module onnxruntime, which
+has the two functions it calls, on ONNX Runtime's C interface or NumPy."""
 import contextlib
 import io
 import json
@@ -38,7 +38,7 @@ class InferenceSession:
 
 
 def pieces(page: str):
-    """The indented pieces of the section, as texts."""
+    """The indented blocks of the section, as strings."""
     section = open(page).read().split("\n## ONNX\n")[1].split("\n## ")[0]
     lines = []
     for line in section.splitlines() + ["end"]:
@@ -65,7 +65,7 @@ def check_prepare(piece: str, tool: str) -> None:
     try:
         import PIL  # noqa: F401
     except ImportError:
-        print("SKIPPED: export_numbers: preparing images, as python3-pil is not installed")
+        print("SKIPPED: export_values: preparing images, as python3-pil is not installed")
         return
     names = {"numpy": numpy}
     exec(compile(piece, "prepare", "exec"), names)

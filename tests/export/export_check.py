@@ -1,6 +1,6 @@
 """Runs the files of `ssm2d export`, and compares the results with the tool's own.
 
-    export_check.py TOOL TEST_EXPORT MODEL_NUMBERS MAKE_SMALL_DATA
+    export_check.py TOOL TEST_EXPORT MODEL_VALUES MAKE_SMALL_DATA
 
 Every file goes through ONNX's own checker and shape inference, and is computed in NumPy
 (python/tests/onnx_numpy.py) and in ONNX Runtime, where npm can install it (SKIPPED otherwise)."""
@@ -22,7 +22,7 @@ import onnxruntime_library  # noqa: E402
 from models import CASES  # noqa: E402
 from onnxruntime_session import Session  # noqa: E402
 
-TOOL, TEST_EXPORT, MODEL_NUMBERS, MAKE_SMALL_DATA = map(os.path.abspath, sys.argv[1:])
+TOOL, TEST_EXPORT, MODEL_VALUES, MAKE_SMALL_DATA = map(os.path.abspath, sys.argv[1:])
 GOLDEN = os.path.join(ROOT, "tests", "golden-models")
 TOLERANCE = 1e-4  # of logits of the size of one
 runtime = None
@@ -101,7 +101,7 @@ def run_tool(config: str, weights: str, images: np.ndarray) -> np.ndarray:
 
 def tokens_of(config: str, weights: str, block: int, images: np.ndarray) -> np.ndarray:
     np.save("x.npy", images)
-    call(MODEL_NUMBERS, "tokens", config, weights, str(block), "x.npy", "t.npy")
+    call(MODEL_VALUES, "tokens", config, weights, str(block), "x.npy", "t.npy")
     return np.load("t.npy")
 
 
@@ -136,7 +136,7 @@ def check_models() -> None:
     for i, (name, config) in enumerate(CASES):
         try:
             json.dump(config, open("config.json", "w"))
-            call(MODEL_NUMBERS, "weights", "config.json", "weights.safetensors", str(i))
+            call(MODEL_VALUES, "weights", "config.json", "weights.safetensors", str(i))
             path = export("config.json", "weights.safetensors")
             images = images_for(config, 3)
             logits = run_tool("config.json", "weights.safetensors", images)
@@ -159,7 +159,7 @@ def check_features() -> None:
             continue
         seen.add(config["model"])
         json.dump(config, open("config.json", "w"))
-        call(MODEL_NUMBERS, "weights", "config.json", "weights.safetensors", "5")
+        call(MODEL_VALUES, "weights", "config.json", "weights.safetensors", "5")
         images = images_for(config, 2)
         logits = run_tool("config.json", "weights.safetensors", images)
         alone = len(load(export("config.json", "weights.safetensors")).graph.node)
@@ -180,7 +180,7 @@ def check_refused() -> None:
     """Finite parameters whose kernel is not finite are refused."""
     config = dict(CASES)["vit, real"]
     json.dump(config, open("config.json", "w"))
-    call(MODEL_NUMBERS, "weights", "config.json", "weights.safetensors", "1")
+    call(MODEL_VALUES, "weights", "config.json", "weights.safetensors", "1")
     file = bytearray(open("weights.safetensors", "rb").read())
     header = int.from_bytes(file[:8], "little")
     first, end = json.loads(file[8:8 + header])["blocks.1.mixer.C"]["data_offsets"]
@@ -267,7 +267,7 @@ def main() -> None:
     try:
         runtime = onnxruntime_library.find(install=True)
     except OSError as error:
-        print(f"SKIPPED: export_numbers: ONNX Runtime, as it cannot be had: {error}")
+        print(f"SKIPPED: export_values: ONNX Runtime is not available: {error}")
     parts = [check_operators, check_golden, check_models, check_features, check_refused,
              check_run]
     # in memory: each file is synced to the disk otherwise, which takes most of the time

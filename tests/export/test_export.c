@@ -1,6 +1,6 @@
-/* test_export [FOLDER] - every operator of ops.def is written as ONNX, in each of its examples, or
- * refused by name. With FOLDER the files stay there, with what goes in and what should come out,
- * for export_check.py: OP-VARIANT.onnx, OP-VARIANT.in.NAME.npy, OP-VARIANT.out.npy. */
+/* test_export [FOLDER] - every operator of ops.def is exported to ONNX in each of its examples, or
+ * refused by name. With FOLDER the files are kept there, with inputs and expected outputs, for
+ * export_check.py: OP-VARIANT.onnx, OP-VARIANT.in.NAME.npy, OP-VARIANT.out.npy. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "core/context.h"
 #include "core/rng.h"
@@ -102,7 +102,7 @@ static void test_every_operator_is_exported_or_refused(void **state)
     }
 }
 
-/* A training graph has nodes that draw random numbers, and BatchNorm with batch statistics. */
+/* A training graph has random nodes, and BatchNorm with batch statistics. */
 static void test_training_is_refused(void **state)
 {
     (void)state;

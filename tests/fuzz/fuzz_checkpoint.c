@@ -1,4 +1,4 @@
-/* fuzz_checkpoint - any bytes as last.safetensors: refused with a line, or every number of it is in
+/* fuzz_checkpoint - any bytes as last.safetensors: refused with a line, or every value is within
  * bounds, and the same after being written and read again. Built without the check sums. */
 #include "fuzz.h"
 

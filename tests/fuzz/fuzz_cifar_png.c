@@ -42,13 +42,13 @@ static void fuzz_one(const uint8_t *data, size_t size)
     snprintf(out, sizeof out, "%s", fuzz_path("out.bin"));
     ssm2d_status status = cifar_png_convert(fuzz_context(), &from, out, NULL, NULL, &error);
     REQUIRE(status);
-    REQUIRE(access(out, F_OK)); /* what has not the right sum does not appear */
+    REQUIRE(access(out, F_OK)); /* a file with a wrong check sum is not written */
     fuzz_check_refusal(status, &error, fuzz_folder());
-    /* but with its own sum it does */
+    /* with its own check sum it is */
     static const char says[] = ": has the MD5 ";
-    const char *said = error.line + strlen(picture);
-    if (strncmp(error.line, picture, strlen(picture)) || strncmp(said, says, strlen(says))) return;
-    snprintf(sum, sizeof sum, "%.32s", said + strlen(says));
+    const char *rest = error.line + strlen(picture);
+    if (strncmp(error.line, picture, strlen(picture)) || strncmp(rest, says, strlen(says))) return;
+    snprintf(sum, sizeof sum, "%.32s", rest + strlen(says));
     const cifar_png again = {picture, list, from.first, from.images, sum};
     status = cifar_png_convert(fuzz_context(), &again, out, NULL, NULL, &error);
     REQUIRE(!status || status == SSM2D_ERROR_MEMORY);

@@ -1,4 +1,4 @@
-/* fuzz_dataset - what must hold of a data set that was opened. */
+/* fuzz_dataset - checks of a data set that was opened. */
 #ifndef SSM2D_TESTS_FUZZ_DATASET_H
 #define SSM2D_TESTS_FUZZ_DATASET_H
 
@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "fuzz_files.h"
 
-/* Opens KIND:FOLDER, checks what comes of it and reads some of its images. */
+/* Opens KIND:FOLDER, checks the result and reads some of its images. */
 static inline void fuzz_open_dataset(const char *kind, dataset_split split)
 {
     enum { ROWS = 5, COLS = 7, IMAGES = 5 };

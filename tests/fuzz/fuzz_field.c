@@ -37,7 +37,7 @@ enum { FIELDS = sizeof fields / sizeof *fields - 1 };
 static const field_source sources[] = {
     {NULL, NULL}, {FIELD_OPTION, NULL}, {"a.json", NULL}, {"--set", "mixer."}};
 
-/* How a refusal of this field begins. */
+/* The beginning of a refusal of this field. */
 static void refusal_begins(field_source from, const ssm2d_field *f, char *begin, size_t size)
 {
     if (!from.where)

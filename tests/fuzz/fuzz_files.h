@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 const char *fuzz_folder(void);
-/* The path of a file in it, until the next call but three. */
+/* The path of a file in it, valid for three more calls. */
 const char *fuzz_path(const char *name);
 /* Writes a file; returns its path. */
 const char *fuzz_put(const char *name, const void *bytes, size_t size);

@@ -11,7 +11,7 @@
 
 enum { STORE_PLAIN, STORE_COMPRESSED, STORE_MENDED, MAX_FILE = 32 << 10, MAX_INFLATED = 1 << 25 };
 
-/* The bytes in gzip's format; into a static buffer. */
+/* Compresses the bytes with gzip, into a static buffer. */
 static const uint8_t *compressed(const uint8_t *bytes, size_t *size)
 {
     static uint8_t out[2 * MAX_FILE];
@@ -26,8 +26,8 @@ static const uint8_t *compressed(const uint8_t *bytes, size_t *size)
     return out;
 }
 
-/* The bytes are a gzip file: the check sum and the length at its end are made right, or nothing
- * that was changed before them would ever be taken. Into a static buffer. */
+/* The bytes are a gzip file: corrects the check sum and the length at its end, or no change before
+ * them would ever be accepted. Into a static buffer. */
 static const uint8_t *mended(const uint8_t *bytes, size_t size)
 {
     static uint8_t file[MAX_FILE], chunk[1 << 16];

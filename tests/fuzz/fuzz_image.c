@@ -31,7 +31,7 @@ static void fuzz_read(const uint8_t *data, size_t size, const image_read_options
     }
     REQUIRE(info.rows && info.cols && info.channels >= 1 && info.channels <= 4);
     REQUIRE(options->exact || (info.channels % 2 && info.depth == 8));
-    /* exactly, so that writing beyond is seen */
+    /* exactly the row, so that writing beyond it is detected */
     uint8_t *row = malloc(image_row_bytes(&info));
     REQUIRE(row);
     size_t rows = info.rows < MAX_ROWS ? info.rows : MAX_ROWS;

@@ -1,5 +1,5 @@
-/* fuzz_input - an input that holds several values: bytes, and parts preceded by their lengths them.
- * What is missing at the end is zero or empty, so that every input means something.
+/* fuzz_input - an input that holds several values: bytes, and parts preceded by their lengths. What
+ * is missing at the end is zero or empty, so that every input is valid.
  *
  * seeds.c writes the same with fuzz_add_part. */
 #ifndef SSM2D_TESTS_FUZZ_INPUT_H
@@ -21,7 +21,7 @@ static inline unsigned fuzz_byte(fuzz_input *in)
     return *in->at++;
 }
 
-/* The next *size bytes: 16 bits, little-endian, say how many there are. */
+/* The next *size bytes; *size is stored before them in 16 bits, little-endian. */
 static inline const uint8_t *fuzz_part(fuzz_input *in, size_t *size)
 {
     *size = fuzz_byte(in);
@@ -33,7 +33,7 @@ static inline const uint8_t *fuzz_part(fuzz_input *in, size_t *size)
     return part;
 }
 
-/* Appends a part to a seed of *used bytes, which has the space. */
+/* Appends a part to a seed of *used bytes, which has enough space. */
 static inline void fuzz_add_part(uint8_t *seed, size_t *used, const void *part, size_t size)
 {
     seed[(*used)++] = (uint8_t)size;

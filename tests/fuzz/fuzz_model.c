@@ -13,7 +13,7 @@
 #include "inference/trained_model.h"
 #include "io/json.h"
 
-/* what a plan may have without taking too long for a test */
+/* limits of a plan, so that a test does not take too long */
 enum { MAX_PARAMETERS = 1 << 16, MAX_SIDE = 64, MAX_BLOCKS = 8 };
 
 static ssm2d_status open_files(const char *config, const char *path, ssm2d_model **m,

@@ -41,7 +41,7 @@ static void fuzz_annotations(const char *where, const uint8_t *data, size_t size
     dataset_close(d);
 }
 
-/* Any bytes are words, or none. */
+/* Any bytes are valid words, or are ignored. */
 static void fuzz_words(const char *where, const uint8_t *data, size_t size)
 {
     dataset *d;

@@ -33,7 +33,8 @@ static void replay(int target, const char *path)
         exit(2);
     }
     const size_t size = (size_t)info.st_size;
-    uint8_t *data = malloc(size ? size : 1); /* exactly, so that reading beyond is seen */
+    /* exactly the input, so that reading beyond it is detected */
+    uint8_t *data = malloc(size ? size : 1);
     if (!data || fread(data, 1, size, file) != size) {
         perror(path);
         exit(2);

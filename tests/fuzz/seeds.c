@@ -139,19 +139,19 @@ static void seed_case(void)
         if (i >= TEXTS) memcpy(seed + used, changes, sizeof changes);
         seed_put("case", i, seed, used + (i >= TEXTS ? sizeof changes : 0));
     }
-    /* arrays as they are in files: of the first case all have 12 numbers or fewer */
+    /* arrays as they are in files: those of the first case have 12 elements or fewer */
     uint8_t seed[4096] = {1};
     size_t used = 1;
     fuzz_add_part(seed, &used, texts[0], strlen(texts[0]));
     static const size_t shapes[][4] = {{1, 2, 2, 3}, {1, 2, 2, 3}, {2},
                                        {4, 1, 1},    {2, 1, 1},    {2, 1, 1}};
     static const int ranks[] = {4, 4, 1, 3, 3, 3};
-    static const double numbers[12] = {1, -2, 0.5};
+    static const double elements[12] = {1, -2, 0.5};
     for (int i = 0; i < 6; i++) {
         char *bytes;
         size_t size;
         const char *path = seed_path("case", 2 * TEXTS);
-        check(npy_write(context, path, NPY_FLOAT64, ranks[i], shapes[i], numbers, &error)
+        check(npy_write(context, path, NPY_FLOAT64, ranks[i], shapes[i], elements, &error)
               != SSM2D_OK);
         check(file_read(context, path, 4096, &bytes, &size, &error) != SSM2D_OK);
         fuzz_add_part(seed, &used, bytes, size);

@@ -19,12 +19,12 @@ static size_t idx_file(uint8_t *out, int rank, int count)
     return used;
 }
 
-static size_t gzipped(uint8_t *out, size_t room, const uint8_t *bytes, size_t size)
+static size_t gzipped(uint8_t *out, size_t capacity, const uint8_t *bytes, size_t size)
 {
     z_stream z = {.next_in = (uint8_t *)bytes,
                   .avail_in = (unsigned)size,
                   .next_out = out,
-                  .avail_out = (unsigned)room};
+                  .avail_out = (unsigned)capacity};
     check(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK);
     check(deflate(&z, Z_FINISH) != Z_STREAM_END);
     deflateEnd(&z);

@@ -53,14 +53,14 @@ static void seed_metrics(void)
 
 static void seed_checkpoint(void)
 {
-    static float numbers[4][3] = {{1, 2, 3}, {0.5f}, {0.25f}, {1}};
+    static float elements[4][3] = {{1, 2, 3}, {0.5f}, {0.25f}, {1}};
     static const train_identity who = {"{\"lr\": 0.1}", "{}", "{}", 0x123456789abcdefu};
     for (int average = 0; average < 2; average++) {
         const train_state s = {.count = 3,
                                .arrays = {.optimizer = optimizer_at(0),
-                                          .weights = numbers[0],
-                                          .optimizer_arrays = {numbers[1], numbers[2]},
-                                          .average = average ? numbers[3] : NULL},
+                                          .weights = elements[0],
+                                          .optimizer_arrays = {elements[1], elements[2]},
+                                          .average = average ? elements[3] : NULL},
                                .step = 5,
                                .epochs = 1,
                                .loss_sum = 2.5,

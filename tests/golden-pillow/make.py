@@ -18,7 +18,7 @@ from PIL import Image, ImageEnhance, ImageOps
 
 
 class Numbers:
-    """Numbers that look random, the same with every version of Python."""
+    """Pseudo-random numbers, the same with every version of Python."""
 
     def __init__(self, seed):
         self.state = seed

@@ -1,6 +1,6 @@
-/* Parameters of layers in files, with both shared libraries in one program: what is saved
- * is loaded again to the bit, in either number type and under any prefix; what does not fit is
- * refused. python/tests/test_interchange.py has the same files from and to PyTorch. */
+/* Parameters of layers in files, with both shared libraries in one program: saved parameters load
+ * unchanged, in either element type and under any prefix; files that do not fit are refused.
+ * python/tests/test_interchange.py exchanges the same files with PyTorch. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

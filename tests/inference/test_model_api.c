@@ -1,5 +1,5 @@
-/* libssm2d_model as a program sees it, linked as a shared library: golden logits of every family,
- * features, probabilities, and pixels that are prepared as `ssm2d eval` prepares them. */
+/* libssm2d_model as a program uses it, linked as a shared library: golden logits of every family,
+ * features, probabilities, and pixels prepared as `ssm2d eval` prepares them. */
 #include "session_helpers.h"
 #include "tool/tool_run.h"
 
@@ -95,26 +95,26 @@ static void check_info(const ssm2d_model *m, const model_case *c)
 /* All images at once, and in batches that are not full, from memory of any alignment. */
 static void check_logits(const ssm2d_model *m, const model_case *c)
 {
-    const size_t numbers = c->batch * c->classes;
+    const size_t elements = c->batch * c->classes;
     float *images = as_floats(c->images, c->batch * c->pixels, 1);
-    float *logits = malloc((numbers + 1) * sizeof *logits),
-          *again = malloc(numbers * sizeof *again);
+    float *logits = malloc((elements + 1) * sizeof *logits),
+          *again = malloc(elements * sizeof *again);
     ssm2d_session *all = session_of(m, options_for(c->batch, 1));
     assert_int_equal(ssm2d_session_output_of(all).numbers, c->classes);
     assert_int_equal(ssm2d_session_output_of(all).tokens, 0);
     assert_true(ssm2d_session_bytes(all) > c->batch * c->pixels * sizeof(float));
-    logits[numbers] = 123;
+    logits[elements] = 123;
     assert_int_equal(ssm2d_session_run(all, images + 1, c->batch, logits, &error), SSM2D_OK);
-    assert_true(logits[numbers] == 123);
-    double *got = as_doubles(logits, numbers);
-    assert_close(c->folder, got, c->logits, numbers, 1e-5);
+    assert_true(logits[elements] == 123);
+    double *got = as_doubles(logits, elements);
+    assert_close(c->folder, got, c->logits, elements, 1e-5);
     free(got);
     ssm2d_session_destroy(all);
 
     ssm2d_session *more = session_of(m, options_for(c->batch + 2, 2));
     assert_int_equal(ssm2d_session_run(more, images + 1, c->batch, again, &error), SSM2D_OK);
-    got = as_doubles(again, numbers);
-    assert_close(c->folder, got, c->logits, numbers, 1e-5);
+    got = as_doubles(again, elements);
+    assert_close(c->folder, got, c->logits, elements, 1e-5);
     free(got);
     ssm2d_session_destroy(more);
     free(images), free(logits), free(again);
@@ -252,7 +252,7 @@ static void test_run_opens_with_last_and_best_weights(void **state)
     const ssm2d_model_info info = ssm2d_model_info_of(last);
     float images[64], logits[2][4];
     double likely[4], sum = 0;
-    /* the best epoch of that run was its latest; here it is another */
+    /* the best epoch of that run was its latest; here it is made another one */
     copy_folder(GOLDEN_RUN, in_folder("run"));
     assert_int_equal(rename(in_folder("run/end.safetensors"), in_folder("run/best.safetensors")),
                      0);
@@ -283,7 +283,7 @@ static void test_run_opens_with_last_and_best_weights(void **state)
     ssm2d_model_close(best);
 }
 
-/* A run of attributes: the sigmoid of each, and a task that says so. */
+/* A run of attributes: the sigmoid of each, and a task of that name. */
 static void test_attributes_have_sigmoid_probabilities(void **state)
 {
     (void)state;
@@ -380,7 +380,8 @@ static void evaluate_file(const char *path, const ssm2d_model_preparation *prepa
 }
 
 /* The same picture dense, with space between rows, and from the bottom up. */
-static void check_strides(ssm2d_session *p, test_image image, const float *expected, size_t numbers)
+static void check_strides(ssm2d_session *p, test_image image, const float *expected,
+                          size_t elements)
 {
     const size_t row = image.cols * (size_t)image.channels, wide = row + 5;
     uint8_t *copy = malloc(image.rows * wide);
@@ -391,7 +392,7 @@ static void check_strides(ssm2d_session *p, test_image image, const float *expec
                                     image.cols, image.channels,
                                     upward ? -(ptrdiff_t)wide : (ptrdiff_t)wide};
         assert_int_equal(prepare_images(p, 0, 1, &strided, &error), SSM2D_OK);
-        assert_memory_equal(ssm2d_session_prepared(p), expected, numbers * sizeof *expected);
+        assert_memory_equal(ssm2d_session_prepared(p), expected, elements * sizeof *expected);
     }
     free(copy);
 }
@@ -400,9 +401,9 @@ static void check_pixels(const ssm2d_model *m, ssm2d_model_preparation prepare)
 {
     static const size_t sizes[][2] = {{8, 8}, {1, 1}, {31, 17}, {90, 200}, {5, 64}, {16, 16}};
     const ssm2d_model_info info = ssm2d_model_info_of(m);
-    const size_t numbers = (size_t)(info.rows * info.cols * info.channels);
+    const size_t elements = (size_t)(info.rows * info.cols * info.channels);
     ssm2d_session_options o = options_for(3, 1);
-    float *expected = malloc(numbers * sizeof *expected);
+    float *expected = malloc(elements * sizeof *expected);
     uint32_t random = 1;
     o.preparation = &prepare;
     ssm2d_session *p = session_of(m, o);
@@ -419,9 +420,9 @@ static void check_pixels(const ssm2d_model *m, ssm2d_model_preparation prepare)
             /* the last of a batch, after another that is larger */
             const test_image two[] = {image, image};
             assert_int_equal(prepare_images(p, 1, 2, two, &error), SSM2D_OK);
-            assert_memory_equal(ssm2d_session_prepared(p) + 2 * numbers, expected,
-                                numbers * sizeof *expected);
-            check_strides(p, image, expected, numbers);
+            assert_memory_equal(ssm2d_session_prepared(p) + 2 * elements, expected,
+                                elements * sizeof *expected);
+            check_strides(p, image, expected, elements);
             free(pixels);
         }
     ssm2d_session_destroy(p);
@@ -472,7 +473,7 @@ static void test_run_uses_prepared_images(void **state)
     ssm2d_model_close(m);
 }
 
-/* ---- the tool is a client of the same code --------------------------------------------------- */
+/* ---- the tool uses the same code ------------------------------------------------------------- */
 
 /* The value of the n-th "probability": in the output of predict. */
 static double printed_probability(const char *text, int n)
@@ -535,7 +536,7 @@ static void test_predict_and_example_agree(void **state)
     ssm2d_model_close(m);
 }
 
-/* The library reads config.json, the tool train.json as well: both must mean one model. */
+/* The library reads config.json, the tool train.json as well: both must describe the same model. */
 static void test_contradictory_files_of_a_run_are_refused(void **state)
 {
     (void)state;
@@ -545,10 +546,8 @@ static void test_contradictory_files_of_a_run_are_refused(void **state)
     assert_done();
     edit_file(in_folder("run/train.json"), "relaxed", "half");
     TOOL("predict", in_folder("run"), in_folder("a.png"));
-    assert_refused(
-        1, "predict",
-        "train.json and config.json describe different models: mixer.norm is \"half\" in "
-        "train.json and \"relaxed\" in config.json");
+    assert_refused(1, "predict",
+                   "mixer.norm is \"half\" in train.json and \"relaxed\" in config.json");
 }
 
 /* `ssm2d run` writes the logits that the library computes, to the bit. */

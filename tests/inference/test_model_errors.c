@@ -1,5 +1,5 @@
-/* libssm2d_model refuses, each time in one line that names what is wrong: folders and files from
- * strangers, huge sizes, wrong use, and out of memory, after which nothing leaks. */
+/* libssm2d_model refuses untrusted folders and files, huge sizes, misuse and lack of memory, each
+ * in one line that names the problem, and leaks nothing. */
 #include "session_helpers.h"
 #include "tool/tool_run.h"
 
@@ -22,7 +22,7 @@ static void assert_line(ssm2d_status status, const char *part)
     memset(&error, 0, sizeof error);
 }
 
-/* Each case spoils a copy of its own, run1, run2 .., all of which go with the test's folder. */
+/* Each case damages a separate copy, run1, run2 .., which are removed with the test's folder. */
 static int copies;
 
 static const char *run_folder(void) { return in_folder("run%d", copies); }
@@ -57,7 +57,7 @@ static void test_missing_files_are_named(void **state)
         snprintf(path, sizeof path, "%s", in_run(files[i][0]));
         assert_int_equal(remove(path), 0);
         assert_folder_refused(files[i][1]);
-        /* a pipe would be waited for without end; a folder; a link to nowhere */
+        /* a pipe, on which opening would block; a folder; a dangling link */
         assert_int_equal(mkfifo(path, 0600), 0);
         assert_folder_refused(i ? "is not a regular file" : "not the folder of a run");
         assert_int_equal(remove(path), 0);
@@ -70,7 +70,7 @@ static void test_missing_files_are_named(void **state)
         assert_int_equal(symlink("/dev/zero", path), 0);
         assert_folder_refused(i ? "is not a regular file" : "not the folder of a run");
         assert_int_equal(remove(path), 0);
-        /* a link to the file is as good as the file */
+        /* a link to the file is accepted */
         char good[256];
         snprintf(good, sizeof good, GOLDEN_RUN "/%s", files[i][0]);
         assert_int_equal(symlink(good, path), 0);
@@ -129,7 +129,7 @@ static void test_bad_values_in_files_are_named(void **state)
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* Changes bytes of the weights behind the header. */
+/* Changes bytes of the weights after the header. */
 static void spoil_weights(size_t from_end, const void *bytes, size_t size)
 {
     size_t length;
@@ -154,7 +154,7 @@ static void test_damaged_weights_are_refused(void **state)
     assert_folder_refused("model.safetensors");
     put_file(in_run("model.safetensors"), text, 7);
     assert_folder_refused("model.safetensors");
-    memset(text, 0xff, 8); /* a header that is longer than all memory */
+    memset(text, 0xff, 8); /* a header that is longer than the memory */
     put_file(in_run("model.safetensors"), text, length);
     assert_folder_refused("model.safetensors");
     free(text);
@@ -187,7 +187,7 @@ static void test_weights_without_mixers_are_refused(void **state)
     assert_line(ssm2d_model_open_files(config, NULL, NULL, &m, &error), "NULL");
     assert_line(ssm2d_model_open(NULL, NULL, &m, &error), "NULL");
     assert_line(ssm2d_model_open("x", NULL, NULL, &error), "model=NULL");
-    /* without a place for the line */
+    /* without a place for the message */
     assert_int_not_equal(ssm2d_model_open("x", NULL, &m, NULL), SSM2D_OK);
     ssm2d_model_close(NULL);
     ssm2d_session_destroy(NULL);
@@ -262,7 +262,7 @@ static void test_bad_session_options_are_refused(void **state)
     assert_plan_refused(m, &o, "batch=0");
     o = good, o.batch = SIZE_MAX;
     assert_plan_refused(m, &o, "batch=18446744073709551615: use 1 to 1048576 images");
-    o = good, o.batch = (size_t)1 << 20; /* no memory */
+    o = good, o.batch = (size_t)1 << 20; /* out of memory */
     o.max_bytes = (size_t)1 << 30;
     assert_plan_refused(m, &o, "max_bytes=1073741824");
     o = good, o.rows = 8;
@@ -388,7 +388,7 @@ static int use_all(long fail_at, int features)
         assert_int_equal(prepare_images(p, 1, 1, &small, &error), SSM2D_OK);
         assert_int_equal(ssm2d_session_run(p, NULL, 2, out, &error), SSM2D_OK);
         free(out);
-        /* tables of weights may be made again for another size, in the memory that there is */
+        /* tables of weights may be made again for another size, in the existing memory */
         assert_int_equal(count.calls, before);
     }
     ssm2d_session_destroy(p);
@@ -407,7 +407,7 @@ static void test_any_allocation_may_fail(void **state)
     for (int features = 0; features < 2; features++) {
         long n = 0;
         while (!use_all(n, features)) n++;
-        assert_true(n > 20); /* there was something to fail */
+        assert_true(n > 20); /* some allocation did fail */
         assert_true(use_all(-1, features));
     }
 }

@@ -17,9 +17,9 @@
 
 enum { CLASSES = 10, ROWS = 20, COLS = 30, LOGITS = 2 * CLASSES };
 
-/* All of it within a mode: a model from its files, pixels that are resized, and numbers some of
- * which are subnormal. Returns 0 when a call failed or left another mode. */
-static int classify(const char *name, const mode *m, const uint8_t *pixels, const float *numbers,
+/* Everything within a mode: a model from its files, resized pixels, and values some of which are
+ * subnormal. Returns 0 if a call failed or changed the mode. */
+static int classify(const char *name, const mode *m, const uint8_t *pixels, const float *inputs,
                     int threads, float logits[LOGITS], double probabilities[LOGITS])
 {
     char config[600], weights[600];
@@ -38,7 +38,7 @@ static int classify(const char *name, const mode *m, const uint8_t *pixels, cons
                && !prepare_images(plan, 0, 1, &image, NULL);
     if (good) {
         ssm2d_session_run(plan, NULL, 1, logits, NULL);
-        ssm2d_session_run(plan, numbers, 1, logits + CLASSES, NULL);
+        ssm2d_session_run(plan, inputs, 1, logits + CLASSES, NULL);
         ssm2d_model_probabilities(model, logits, 2, probabilities, NULL);
     }
     good = leave(m) && good;
@@ -52,17 +52,17 @@ static void test_float_mode_changes_no_bit(void **state)
     (void)state;
     static const char *const cases[] = {"04_deit", "13_swin_ssm2d", "16_mega_ssm2d"};
     static uint8_t pixels[ROWS * COLS * 3];
-    static float numbers[3 * 32 * 32];
+    static float inputs[3 * 32 * 32];
     for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(i * 7);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        numbers[i] = i % 3 ? (float)(i * 37 % 101) / 50 - 1 : 1e-41f * (float)(i % 5);
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        inputs[i] = i % 3 ? (float)(i * 37 % 101) / 50 - 1 : 1e-41f * (float)(i % 5);
     for (int c = 0; c < 3; c++) {
         float expected[LOGITS] = {0}, logits[LOGITS] = {0};
         double expected_shares[LOGITS] = {0}, shares[LOGITS] = {0};
-        assert_true(classify(cases[c], &modes[0], pixels, numbers, 1, expected, expected_shares));
+        assert_true(classify(cases[c], &modes[0], pixels, inputs, 1, expected, expected_shares));
         for (int i = 0; i < 2 * MODES; i++) {
             const mode *m = &modes[i / 2];
-            if (!classify(cases[c], m, pixels, numbers, 1 + i % 2, logits, shares))
+            if (!classify(cases[c], m, pixels, inputs, 1 + i % 2, logits, shares))
                 fail_msg("%s, mode %s: failed or left another mode", cases[c], m->name);
             if (memcmp(logits, expected, sizeof logits)
                 || memcmp(shares, expected_shares, sizeof shares))

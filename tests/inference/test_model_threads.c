@@ -1,4 +1,4 @@
-/* One model shared by several threads, each with a plan of its own, of any number of threads: no
+/* One model shared by several threads, each with a session of its own, of any number of threads: no
  * bit of a result changes, and the thread sanitizer finds nothing. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# bench.sh SSM2D - `ssm2d bench` measures a small case with every algorithm and prints what it
-# promises; nothing is timed here.
+# bench.sh SSM2D - `ssm2d bench` measures a small case with every algorithm and prints the
+# documented values; no time is checked.
 set -eu
 ssm2d=$1
 json=$("$ssm2d" bench layer --json --quick --rows 4 --cols 5 --channels 12 --batch 2 --algo all \
@@ -16,7 +16,7 @@ for kind in s4nd ema; do
         exit 1
     }
 done
-# Every algorithm that the tool says it has, and it says so when asked for one that it has not.
+# Every algorithm of the tool, which lists them when an unknown one is requested.
 refusal=$("$ssm2d" bench layer --algo none 2>&1) && {
     echo "bench layer --algo none was accepted"
     exit 1
@@ -35,7 +35,7 @@ done
 "$ssm2d" bench layer --quick --rows 3 --cols 3 --channels 4 --complex --directions 4 \
     | grep -q '1 x 3x3 x 4.* s4nd *direct .* ema '
 
-# usage WORD ARGUMENT..: wrong use must end with exit code 2 and a line that has WORD in it
+# usage WORD ARGUMENT..: wrong usage must end with exit code 2 and a line that contains WORD
 usage() {
     word=$1 code=0
     shift

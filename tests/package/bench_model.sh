@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench_model.sh SSM2D - the parts train, infer, linear and conv of `ssm2d bench` measure small
-# cases and print what they promise; nothing is timed here.
+# cases and print the documented values; no time is checked.
 set -eu
 ssm2d=$1
 small="--quick --model vit-mini --image 8 --batch 2 --threads 2 --set depth=2 --set dim=16"
@@ -24,7 +24,7 @@ check() { # part, options..: all keys are there, with values, and the operators 
     done
 }
 without() { # the operator is not in the last result
-    if echo "$json" | grep -q "\"$1\""; then echo "there is $1, and should not be"; exit 1; fi
+    if echo "$json" | grep -q "\"$1\""; then echo "unexpected operator $1"; exit 1; fi
 }
 wanted="linear window_attention layer_norm gelu cross_entropy mix adamw"
 check train $small --json --directions 2 --n-ssm 1 --d-state 3 --complex
@@ -36,7 +36,7 @@ without mix
 wanted="linear window_attention layer_norm gelu mix"
 check infer $small --json
 without adamw
-# Without --batch: many images, and one.
+# Without --batch: a batch and a single image.
 check infer --quick --json --model vit-mini --image 8 --set depth=1 --set dim=16
 echo "$json" | grep -q '"batch":128,'
 echo "$json" | grep -q '"single":{"batch":1,'
@@ -44,7 +44,7 @@ echo "$json" | grep -q '"single":{"batch":1,'
 "$ssm2d" bench train $small | grep -q '^linear .*%.*%$'
 "$ssm2d" bench infer $small | grep -q '^mix '
 
-usage() { # the wrong use must end with exit code 2 and a line that names what is wrong
+usage() { # wrong usage must end with exit code 2; prints the message
     code=0
     line=$("$ssm2d" bench "$@" 2>&1) || code=$?
     [ "$code" = 2 ] || { echo "bench $* ended with $code, not 2" >&2; exit 1; }
@@ -58,7 +58,7 @@ usage infer --rows 3 | grep -q 'unknown option --rows'
 usage --json | grep -q 'layer, conv, linear, train, infer'
 "$ssm2d" bench --help | grep -q '  infer '
 
-# The products of Linear layers: a shape of one's own, and those of a model.
+# The products of Linear layers: a given shape, and those of a model.
 json=$("$ssm2d" bench linear --quick --json --rows 70 --out 33 --in 17)
 for key in rows out in y_gflops dx_gflops dw_gflops onednn_y_gflops onednn_dx_gflops \
     onednn_dw_gflops peak_gflops share onednn_share; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # consumer.sh CMAKE BUILD_DIR EXAMPLE_DIR CC SANITIZERS
 # Installs the build into a temporary prefix, builds the example program there with pkg-config, with
-# find_package, shared and static, as C and as C++, and runs each; and checks which versions the
-# installed one stands in for.
+# find_package, shared and static, as C and as C++, and runs each; and checks which versions
+# find_package accepts.
 set -eu
 cmake=$1 build=$2 example=$3 cc=$4 sanitize=$5
 case $cc in
@@ -20,7 +20,7 @@ libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
 export CC="$cc" CFLAGS="-O1 -Wall -Wextra -Werror ${sanitize:+-fsanitize=$sanitize}" LDFLAGS=
 
-# Until 1.0 programs are bound to a minor version.
+# Until 1.0 minor versions are incompatible.
 version=$(pkg-config --modversion ssm2d)
 major=$(echo "$version" | cut -d. -f1) minor=$(echo "$version" | cut -d. -f2)
 if [ "$major" = 0 ]; then soversion=0.$minor; else soversion=$major; fi
@@ -53,7 +53,7 @@ run "find_package, static" "$work/cmake/embed-static" static
     -o "$work/embed-c++" $(pkg-config --libs ssm2d)
 run "C++, shared" "$work/embed-c++" shared
 
-# find_package takes the version asked for only when it is of the same minor version.
+# find_package accepts only requests for the same minor version.
 echo "== versions"
 mkdir "$work/asks"
 for asked in $major.$minor:yes $major.$((minor + 1)):no $major.$((minor - 1)):no \

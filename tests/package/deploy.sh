@@ -19,8 +19,8 @@ awk '/^```c$/ { inside = 1; name = ""; next }
     /^```$/ { inside = 0 }
     inside { if (name == "") name = $2; print > name }' page
 sed -n 's/^    \$ //p' page > commands
-[ "$(wc -l < commands)" -ge 8 ] || { echo "docs/deploy.md has lost its commands"; exit 1; }
-[ "$(ls ./*.c | wc -l)" -ge 1 ] || { echo "docs/deploy.md has lost its programs"; exit 1; }
+[ "$(wc -l < commands)" -ge 8 ] || { echo "docs/deploy.md: commands are missing"; exit 1; }
+[ "$(ls ./*.c | wc -l)" -ge 1 ] || { echo "docs/deploy.md: programs are missing"; exit 1; }
 cat commands
 if [ -z "${LONG:-}" ]; then
     [ "$(grep -c '^cmake -S \|^cmake --build ' commands)" = 2 ]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # links.sh CMAKE BUILD_DIR SOURCE_DIR
-# Every link of a document to a file of ours leads to one, in this tree and where it is installed.
+# Every link of a document to one of our files works, in this tree and where it is installed.
 set -eu
 cmake=$1 build=$2 source=$3
 
@@ -13,7 +13,7 @@ count=0
 for tree in "$source" "$installed"; do
     cd "$tree"
     for document in *.md docs/*.md; do
-        # The part of a link before #; addresses elsewhere have a colon.
+        # The part of a link before #; external addresses have a colon.
         for link in $(grep -oE '\]\([^) ]+' "$document" | sed '/:/d; s/^..//; s/#.*//'); do
             count=$((count + 1))
             [ -e "$(dirname "$document")/$link" ] && continue
@@ -23,5 +23,5 @@ for tree in "$source" "$installed"; do
     done
 done
 echo "$count links"
-[ $count -ge 100 ] || { echo "that are too few: does this test still find them?"; exit 1; }
+[ $count -ge 100 ] || { echo "too few links: does this test still find them?"; exit 1; }
 [ ! -e "$work/bad" ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # manual.sh SSM2D - the man pages and completions that the tool writes: groff accepts the pages,
-# and shells complete with the scripts. What is not installed (groff, zsh, fish) is left out, and
-# said so.
+# and shells complete with the scripts. Programs that are not installed (groff, zsh, fish) are left
+# out with a message.
 set -eu
 ssm2d=$1
 work=$(mktemp -d)
@@ -112,7 +112,7 @@ else
     echo "zsh is not installed: its completion was not tried"
 fi
 
-# Wrong use.
+# Wrong usage.
 for words in "--generate" "--generate man" "--generate html $work" "--generate man $work/none"; do
     if line=$("$ssm2d" $words 2>&1); then complain "ssm2d $words was accepted"; fi
     [ "$(echo "$line" | wc -l)" = 1 ] || complain "ssm2d $words: $line"

@@ -1,8 +1,9 @@
 #!/bin/sh
 # model_consumer.sh CMAKE BUILD_DIR SOURCE_DIR CC SANITIZERS
 # Installs the build into a temporary prefix and builds examples/classify.c there, with pkg-config
-# and with the component `model` of find_package, shared and static, as C and as C++; each says the
-# same of a picture. A program that uses both libraries links both, shared or static, in any order.
+# and with the component `model` of find_package, shared and static, as C and as C++; each prints
+# the same for a picture. A program that uses both libraries links both, shared or static, in any
+# order.
 set -eu
 cmake=$1 build=$2 source=$3 cc=$4 sanitize=$5
 case $cc in
@@ -29,7 +30,7 @@ classify() {
     cmp "$work/out" "$work/first"
 }
 
-# libraries PROGRAM: what of ours it needs when it runs
+# libraries PROGRAM: our shared libraries that it needs
 libraries() { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(libssm2d[^.]*\).*/\1/p' | tr '\n' ' '; }
 
 shared=$(pkg-config --cflags --libs ssm2d-model)
@@ -58,15 +59,15 @@ END
 classify "find_package, shared" "$work/app/build/shared"
 classify "find_package, static" "$work/app/build/static"
 
-# A component that there is not is missed.
+# An unknown component is refused.
 sed -i 's/COMPONENTS model/COMPONENTS models/' "$work/app/CMakeLists.txt"
 if "$cmake" -S "$work/app" -B "$work/none" -DCMAKE_PREFIX_PATH="$prefix" > "$work/cmake.log" 2>&1
 then
-    echo "find_package took a component that there is not"
+    echo "find_package accepted an unknown component"
     exit 1
 fi
 
-# Both libraries in one program: the layer by the one, its parameters in a file by the other.
+# Both libraries in one program: one computes the layer, the other stores its parameters.
 cat > "$work/both.c" << 'END'
 #include <ssm2d_model.h>
 

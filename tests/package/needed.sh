@@ -1,6 +1,6 @@
 #!/bin/sh
-# needed.sh LIBSSM2D_MODEL.SO - the library of trained models needs nothing that reads or draws
-# images, neither by itself nor by what it needs.
+# needed.sh LIBSSM2D_MODEL.SO - the library of trained models needs no library that reads or draws
+# images, neither directly nor indirectly.
 set -eu
 library=$1
 needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p')
@@ -13,6 +13,6 @@ if echo "$needed" | grep -vE "$ours"; then
 fi
 if ldd "$library" \
     | grep -E 'lib(spng|png|jpeg|turbojpeg|tiff|webp|gif|heif|cairo|archive|ssm2d)'; then
-    echo "the library needs one for images, or another of ours"
+    echo "the library needs one for images, or another library of this tree"
     exit 1
 fi

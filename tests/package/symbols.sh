@@ -1,6 +1,6 @@
 #!/bin/sh
-# symbols.sh NM SHARED STATIC NAMES ONE - neither library defines a symbol for others to see that
-# does not match NAMES, an extended regular expression; ONE is one that both do define.
+# symbols.sh NM SHARED STATIC NAMES ONE - neither library exports a symbol that does not match
+# NAMES, an extended regular expression; ONE is a symbol that both export.
 set -eu
 nm=$1 shared=$2 static=$3 names=$4 one=$5
 bad=0

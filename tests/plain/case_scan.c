@@ -1,4 +1,4 @@
-/* case_scan - reads case.json without a JSON library: finds a key, wherever it is, and takes what
+/* case_scan - reads case.json without a JSON library: finds a key anywhere, and parses what
  * follows. That is enough for our own files, in which no key of interest occurs twice. */
 #include "case_file.h"
 

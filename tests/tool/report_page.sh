@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# report_page.sh TOOL MAKE_SMALL_DATA - a report in Chromium without a window: it opens without a
-# word on the console, its scripts draw every curve, the numbers in it are those of the runs, means
-# and bands are those of their setups, the legend switches, names cannot run scripts, nothing is
-# wider than a phone, and the colours follow the theme. SKIPPED where Chromium is not installed, or
-# cannot be started.
+# report_page.sh TOOL MAKE_SMALL_DATA - a report in headless Chromium: it opens without a message on
+# the console, its scripts draw every curve, its values are those of the runs, means and bands are
+# those of their setups, the legend switches, names cannot run scripts, nothing is wider than a
+# phone, and the colours follow the theme. SKIPPED if Chromium is not installed or cannot be
+# started.
 #
 # KEEP=FOLDER leaves pictures there to look at: wide light and dark, a phone, and paper as PDF.
 set -euo pipefail
@@ -25,7 +25,7 @@ give_up() {
 browser=$(command -v chromium || command -v chromium-browser || true)
 [ -n "$browser" ] || skip "chromium is not installed (scripts/install-deps.sh release installs it)"
 
-# browse FLAG.. URL: what the browser says on standard output; the console is in console.txt
+# browse FLAG.. URL: the browser's standard output; the console is in console.txt
 browse() {
     timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
         --hide-scrollbars --allow-file-access-from-files --user-data-dir="$work/profile" \
@@ -37,7 +37,7 @@ echo '<p id=here>ready</p>' > try.html
 browse --dump-dom "file://$work/try.html" > try.txt < /dev/null || skip "chromium cannot be started"
 grep -q ready try.txt || skip "chromium shows no pages here"
 
-# Runs: three seeds of one setup, another setup, and one with names that mean harm.
+# Runs: three seeds of one setup, another setup, and one with hostile names.
 mkdir data
 "$make_data" data 48 24
 settings=(--data data --batch 8 --epochs 3 --log-every 2 --set dim=16 --set depth=2 --set heads=2
@@ -58,9 +58,9 @@ END
 "$tool" report a-0 a-1 a-2 'a name'* '<img'* -o report.html --threads 1
 
 # More pages, of the curves alone: a run for each setup; one setup; runs of a setup that do not have
-# the same points: one ends after the second epoch, and of one each second line of steps is there;
+# the same points: one ends after the second epoch, and one has only every second line of steps;
 # runs of a setup that share no steps; nine setups of two runs, which are more than there are
-# colours; a run that is always right, without label smoothing.
+# colours; a run without errors and without label smoothing.
 part() { "$tool" report "$@" --no-data --no-measure; }
 part a-0 'a name'* '<img'* -o single.html
 part a-0 a-1 -o one.html
@@ -84,7 +84,7 @@ sed -i 's/accuracy": [0-9.e+-]*/accuracy": 1/g' right/metrics.jsonl
 sed -i 's/"smoothing":.*/"smoothing": 0,/' right/train.json
 part right -o right.html
 
-# What the page should show, by the runs' own files.
+# What the page should show, from the files of the runs.
 last() { # RUN KEY: of the last epoch
     grep '"kind": "epoch"' "$1/metrics.jsonl" | tail -n 1 | sed "s/.*\"$2\": \([0-9.e+-]*\).*/\1/"
 }
@@ -113,7 +113,7 @@ seeds=(a-0 a-1 a-2)
 accuracies=$(means epoch test_accuracy "${seeds[@]}") losses=$(means step loss "${seeds[@]}")
 uneven=$(means epoch test_accuracy a-0 short sparse)
 
-# The harness holds each page in a frame of a width, and looks into it.
+# The harness loads each page in a frame of a given width, and inspects it.
 sed "s|@WANTED@|$wanted|; s|@TESTED@|$tested|; s|@ACCURACIES@|$accuracies|; s|@LOSSES@|$losses|
     s|@UNEVEN@|$uneven|" "$here/report_page.html" > harness.html
 for scheme in 1 0; do # light, dark
@@ -135,4 +135,4 @@ if [ -n "${KEEP:-}" ]; then
     browse --window-size=500,6400 --screenshot="$KEEP/phone.png" "$page"
     browse --print-to-pdf="$KEEP/paper.pdf" --no-pdf-header-footer "$page"
 fi
-echo "report_page.sh: the page is as it should be, light and dark"
+echo "report_page.sh: passed, light and dark"

@@ -1,4 +1,4 @@
-/* reproduce_helpers - what the tests of `ssm2d reproduce` have in common. */
+/* reproduce_helpers - shared by the tests of `ssm2d reproduce`. */
 #ifndef SSM2D_TESTS_REPRODUCE_HELPERS_H
 #define SSM2D_TESTS_REPRODUCE_HELPERS_H
 
@@ -38,14 +38,14 @@ static inline void assert_file_says(const char *path, const char *part)
     free(text);
 }
 
-/* The shell's script has to succeed; standard error is part of the message. */
+/* Runs a shell script, which has to succeed; standard error is part of the message. */
 static inline void shell(const char *script)
 {
     shell_run(script);
     if (tool.code) fail_msg("exit code %d: %s%s", tool.code, tool.out, tool.err);
 }
 
-/* A picture is there in each of its three forms, in this folder's file without an ending. */
+/* The picture exists in each of its three formats; name: without extension. */
 static inline void assert_pictures(const char *name)
 {
     static const char *const endings[] = {"png", "svg", "pdf"};

@@ -1,4 +1,4 @@
-/* src/draw: colour maps that mean what they show, and cells where they belong. */
+/* src/draw: properties of the colour maps, and positions of cells, lines and texts. */
 #include "tool_run.h"
 
 #include "draw/canvas.h"
@@ -81,7 +81,7 @@ static int is_colour(const uint8_t *p, colour c)
            <= 2;
 }
 
-/* The mean place of the pixels of a colour. */
+/* The mean position of the pixels of a colour. */
 static size_t centre(const uint8_t *pixels, const image_info *info, colour c, double *row,
                      double *col)
 {
@@ -212,7 +212,7 @@ static void test_marked_cells_are_framed(void **state)
     assert_true(below_row < row - 50 && fabs(below_col - col) < 5);
 }
 
-/* Lines of a note are at most as wide as is wanted, where words allow it, and lose nothing. */
+/* Lines of a note are at most as wide as requested, where words allow it, and lose nothing. */
 static void test_wrapped_lines_fit_and_lose_nothing(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void test_wrapped_lines_fit_and_lose_nothing(void **state)
     }
 }
 
-/* Whatever space there is for it, a text that is too wide ends with two dots, in its memory. */
+/* A text that is too wide ends with two dots, whatever the space, and stays within its memory. */
 static void test_wide_text_ends_with_two_dots(void **state)
 {
     (void)state;
@@ -277,8 +277,8 @@ static double rows_spanned(const uint8_t *pixels, const image_info *info, colour
     return last < first ? 0 : (double)(last - first + 1);
 }
 
-/* Draws a line that rises by ten, and another one; how high is what has a colour, if the first line
- * is ten high? */
+/* Draws a line that rises by ten, and another one. Returns the height of everything in a colour, in
+ * units in which the first line is ten high. */
 static double height_beside_ten(const curve *other, colour c)
 {
     static const double x[] = {0, 1}, y[] = {0, 10};

@@ -1,5 +1,5 @@
-/* The files of `ssm2d bench guard`: kinds of processors, what is read and refused, and which way is
- * worse. */
+/* The files of `ssm2d bench guard`: kinds of processors, reading and refusals, and which direction
+ * is worse. */
 #include "io_helpers.h"
 
 #include "tools/bench/guard_file.h"
@@ -20,7 +20,7 @@ static void processor_kinds_come_from_cpuinfo(void **state)
     assert_string_equal(kind, "unknown-avx2");
     guard_kind("model name", "avx2", kind); /* ends too early */
     assert_string_equal(kind, "unknown-avx2");
-    guard_kind("model name : ../../x/\n", "avx2", kind); /* it is a file's name */
+    guard_kind("model name : ../../x/\n", "avx2", kind); /* it is a file name */
     assert_string_equal(kind, "x-avx2");
     char text[4096] = "model name : ";
     memset(text + strlen(text), 'M', 2000);

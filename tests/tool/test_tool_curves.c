@@ -1,4 +1,4 @@
-/* ssm2d curves: of one run, of several, and means over those that differ by their seed alone. */
+/* ssm2d curves: of one run, of several, and means over runs that differ in their seed only. */
 #include "tool_run.h"
 
 #include "../train/small_data.h"
@@ -26,7 +26,7 @@ static void test_curves_of_runs_are_drawn(void **state)
     assert_refused(1, "curves", "none: is not the folder of a run: it does not exist");
     TOOL("curves", in_folder("run"), "-o", in_folder("d.gif"));
     assert_refused(2, "curves", "must end in .png, .svg or .pdf");
-    /* several runs, by the ends of their names; and quantities of one */
+    /* several runs, named by the ends of their paths; and quantities of one */
     copy_folder(in_folder("run"), in_folder("other"));
     TOOL("curves", in_folder("run/"), in_folder("other"), "-o", in_folder("two.svg"));
     assert_done();
@@ -47,7 +47,7 @@ static void test_curves_of_runs_are_drawn(void **state)
     assert_refused(1, "curves", "--show gain: none of the runs has a mixer");
     TOOL("curves", in_folder("run"), in_folder("none"), "-o", in_folder("q.svg"));
     assert_refused(1, "curves", "none: is not the folder of a run");
-    /* what a report would name in its page, and leave out */
+    /* problems that a report would list in its page */
     shell_run("rm $FOLDER/other/metrics.jsonl && mkfifo $FOLDER/other/metrics.jsonl");
     TOOL("curves", in_folder("run"), in_folder("other"), "-o", in_folder("q.svg"));
     assert_refused(1, "curves", "other/metrics.jsonl");
@@ -71,8 +71,8 @@ static unsigned height_of(const char *name)
     return height;
 }
 
-/* A note below says what the training loss includes, if there is a training loss and there is
- * something in it. */
+/* A note below says what the training loss includes, if there is a training loss and settings such
+ * as smoothing raise it. */
 static void test_note_says_what_the_training_loss_includes(void **state)
 {
     (void)state;
@@ -94,8 +94,8 @@ static void test_note_says_what_the_training_loss_includes(void **state)
 
 /* ---- means ----------------------------------------------------------------------------------- */
 
-/* A run as the first but for its seed, with these accuracies after its two epochs; of one epoch
- * when the second is below 0. */
+/* A run like the first except for its seed, with these accuracies after its two epochs; of one
+ * epoch when the second is below 0. */
 static void make_run(const char *name, const char *seed, double first, double second)
 {
     char text[512], line[32];
@@ -144,11 +144,12 @@ static void test_bands_are_sample_deviations(void **state)
     MEAN("two.svg", in_folder("a"), in_folder("b"));
     MEAN("three.svg", in_folder("e"), in_folder("c"), in_folder("d"));
     assert_true(same_picture("two.svg", "three.svg"));
-    MEAN("three.svg", in_folder("a"), in_folder("b"), in_folder("b/../a")); /* one run once */
+    /* a run that is given twice counts once */
+    MEAN("three.svg", in_folder("a"), in_folder("b"), in_folder("b/../a"));
     assert_true(same_picture("two.svg", "three.svg"));
     MEAN("three.svg", in_folder("f"), in_folder("c"), in_folder("d"));
     assert_false(same_picture("two.svg", "three.svg"));
-    /* one that has not got so far counts where it has been */
+    /* a shorter run counts in the epochs that it has */
     make_run("g", "1", 0.3, -1);
     make_run("h", "3", 0.3 + e, 0.4);
     make_run("i", "2", 0.3 - e, 0.2);

@@ -1,4 +1,4 @@
-/* ssm2d data: what `augment` writes, and what it refuses. */
+/* ssm2d data: what `augment` writes, and its refusals. */
 #include "tool_run.h"
 
 #include "io/image.h"
@@ -74,7 +74,7 @@ static void resize_gives_requested_size(void **state)
     assert_int_equal(out.info.channels, 3);
 }
 
-static void says_when_a_value_is_not_used(void **state)
+static void unused_values_are_reported(void **state)
 {
     (void)state;
     put_picture(in_folder("in.png"), 4, 4, 1);
@@ -135,7 +135,7 @@ static void measures_the_loader(void **state)
     assert_int_equal(sscanf(at, "\"jpeg_deit_images_per_s\":%lf", &jpeg), 1);
     assert_true(workers == 2 && jpeg > 0);
     assert_true(cifar > 20 * jpeg); /* 32 x 32 from memory, and JPEGs of 375 x 500 at 224 x 224 */
-    assert_int_equal(count_files(in_folder(".")), 1); /* the images it made are gone */
+    assert_int_equal(count_files(in_folder(".")), 1); /* the images it made have been removed */
     TOOL("bench", "data", "--quick", "--folder", in_folder("none"));
     assert_int_equal(tool.code, 1);
     assert_non_null(strstr(tool.err, "none"));
@@ -147,6 +147,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(applies_an_operation), TEST(resize_gives_requested_size),
-        TEST(says_when_a_value_is_not_used), TEST(refuses_bad_values), TEST(measures_the_loader)};
+        TEST(unused_values_are_reported), TEST(refuses_bad_values), TEST(measures_the_loader)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* ssm2d export: its refusals and messages, and that nothing is replaced without a request. What the
- * files compute is checked by tests/export. */
+/* ssm2d export: its refusals and messages, and that nothing is replaced without a request.
+ * tests/export checks what the files compute. */
 #include "tool_run.h"
 
 #include <sys/stat.h>
@@ -52,7 +52,7 @@ static void test_wrong_options_are_refused(void **state)
     assert_false(exists(out));
 }
 
-/* A build without protobuf-c says what it would need. */
+/* A build without protobuf-c names the missing library. */
 static void test_build_without_onnx_says_so(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void test_bad_models_are_refused(void **state)
     EXPORT("--config", config, "--weights", GOLDEN_MODELS "/01_vit/weights.safetensors", "-o",
            in_folder("a.onnx"));
     assert_refused(1, "export", "has no arrays of the mixer ssm2d");
-    /* a bias for this many pairs of tokens does not fit a file */
+    /* a bias for this many pairs of tokens does not fit into a file */
     EXPORT("--config", GOLDEN_MODELS "/14_mega/config.json", "--weights",
            GOLDEN_MODELS "/14_mega/weights.safetensors", "-o", in_folder("a.onnx"), "--image-size",
            "1024x1024");

@@ -1,5 +1,5 @@
-/* Numbers that are not finite, or at the edge of what a float holds, in weights, inputs and images:
- * each command refuses them with one line, or its results are finite. */
+/* Values that are not finite, or at the limits of float, in weights, inputs and images: each
+ * command refuses them with one line, or its results are finite. */
 #include "tool_run.h"
 
 #include "../train/small_data.h"
@@ -25,7 +25,7 @@ static void train(void)
     assert_done();
 }
 
-/* Sets every number of an array of floats in a safetensors file, with alternating signs. */
+/* Sets every element of an array of floats in a safetensors file, with alternating signs. */
 static void fill_array(const char *path, const char *name, float value)
 {
     size_t size;
@@ -75,7 +75,7 @@ static void assert_defined(const char *name)
             fail_msg("%s printed \"%s\"", name, tool.out);
 }
 
-/* What predict printed adds up to 100 %. */
+/* The probabilities that predict printed sum to 100 %. */
 static void assert_probabilities(void)
 {
     double sum = 0, percent;
@@ -95,7 +95,7 @@ static void assert_probabilities(void)
          in_folder("run/model.safetensors"), "--input", in_folder("x.npy"), "--out",               \
          in_folder("y.npy"), __VA_ARGS__)
 
-/* Finite weights of a head that give logits that are not finite. */
+/* Finite weights of a head whose logits are not finite. */
 static void test_overflowing_logits_are_reported(void **state)
 {
     (void)state;
@@ -143,18 +143,18 @@ static void test_overflowing_logits_are_reported(void **state)
     free(get_file(in_folder("g.safetensors"), &size));
 }
 
-/* Every kind of number in each of some arrays, and in the images, through every command that uses
- * them. */
+/* Every kind of extreme value in each of some arrays, and in the images, through every command that
+ * uses them. */
 static void test_extreme_weights_never_give_undefined_output(void **state)
 {
     (void)state;
     static const char *const arrays[] = {"head.weight", "head.bias", "blocks.0.mixer.A",
                                          "blocks.0.mixer.B", "blocks.0.norm1.weight"};
-    static const float numbers[] = {NAN, INFINITY, 3e38f, 1e30f, 1e-40f, 1e-45f, 0};
+    static const float extremes[] = {NAN, INFINITY, 3e38f, 1e30f, 1e-40f, 1e-45f, 0};
     train();
     put_picture(in_folder("one.png"), 8, 8, 1);
     copy_folder(in_folder("run"), in_folder("good"));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < sizeof extremes / sizeof *extremes; i++) {
         for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
             size_t size;
             if (short_tests() && (i + k) % 3) continue;
@@ -162,12 +162,12 @@ static void test_extreme_weights_never_give_undefined_output(void **state)
             put_file(in_folder("run/model.safetensors"), good, size);
             free(good);
             fill_images(in_folder("x.npy"), 1, 1);
-            fill_array(in_folder("run/model.safetensors"), arrays[k], numbers[i]);
+            fill_array(in_folder("run/model.safetensors"), arrays[k], extremes[i]);
             TOOL("predict", in_folder("run"), "--weights", "last", in_folder("one.png"), "--top",
                  "4");
             assert_defined("predict");
             if (!tool.code) assert_probabilities();
-            if (!isfinite(numbers[i])) assert_refused(1, "predict", arrays[k]);
+            if (!isfinite(extremes[i])) assert_refused(1, "predict", arrays[k]);
             TOOL("eval", in_folder("run"));
             assert_defined("eval");
             RUN("--threads", "1");
@@ -178,28 +178,28 @@ static void test_extreme_weights_never_give_undefined_output(void **state)
                  in_folder("one.png"));
             assert_defined("kernels");
         }
-        fill_images(in_folder("x.npy"), 1, numbers[i]);
+        fill_images(in_folder("x.npy"), 1, extremes[i]);
         TOOL("run", "--config", in_folder("good/config.json"), "--weights",
              in_folder("good/model.safetensors"), "--input", in_folder("x.npy"), "--out",
              in_folder("y.npy"));
         assert_defined("run");
-        if (!isfinite(numbers[i])) assert_refused(1, "run", "images must be finite");
+        if (!isfinite(extremes[i])) assert_refused(1, "run", "images must be finite");
     }
 }
 
-/* The bare layer: every number in every array that it reads, in both precisions. */
+/* The layer alone: every extreme value in every array that it reads, in both precisions. */
 static void test_layer_with_extreme_arrays_is_defined(void **state)
 {
     (void)state;
     static const char *const arrays[] = {"A", "B", "C", "omega", "u", "dy"};
-    static const double numbers[] = {NAN, INFINITY, 1e300, 3e38, 1e-40, 5e-324, 0};
+    static const double extremes[] = {NAN, INFINITY, 1e300, 3e38, 1e-40, 5e-324, 0};
     static const char *const types[] = {"float", "double"};
     ssm2d_context *context;
     ssm2d_error error;
     int cases = 0;
     assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        for (size_t i = 0; i < sizeof extremes / sizeof *extremes; i++) {
             npy_array array;
             char folder[512], path[600], words[64];
             snprintf(folder, sizeof folder, "%s", in_folder("case%d", cases++));
@@ -207,7 +207,7 @@ static void test_layer_with_extreme_arrays_is_defined(void **state)
             snprintf(path, sizeof path, "%s/%s.npy", folder, arrays[k]);
             if (npy_read(context, path, &array, &error)) fail_msg("%s", error.line);
             double *x = malloc(array.count * sizeof *x);
-            for (size_t n = 0; n < array.count; n++) x[n] = n % 2 ? -numbers[i] : numbers[i];
+            for (size_t n = 0; n < array.count; n++) x[n] = n % 2 ? -extremes[i] : extremes[i];
             if (npy_write(context, path, NPY_FLOAT64, array.rank, array.shape, x, &error))
                 fail_msg("%s", error.line);
             free(x);
@@ -216,13 +216,13 @@ static void test_layer_with_extreme_arrays_is_defined(void **state)
                 TOOL("layer", folder, "--out", in_folder("out%d.%d", cases, t), "--precision",
                      types[t]);
                 assert_defined("layer");
-                if (!isfinite(numbers[i])) {
+                if (!isfinite(extremes[i])) {
                     snprintf(words, sizeof words, "%s[0]", k == 3 ? "D" : arrays[k]);
                     assert_refused(1, "layer", words);
                     assert_int_equal(count_files(in_folder("out%d.%d", cases, t)), 0);
                 }
             }
-            if (k < 4 || isfinite(numbers[i])) continue;
+            if (k < 4 || isfinite(extremes[i])) continue;
             TOOL("layer", folder, "--out", in_folder("all%d", cases), "--allow-nonfinite");
             assert_done();
         }
@@ -248,12 +248,12 @@ static void put_grey(const char *path, int value)
 }
 
 /* Trained weights of every kind over black, white and both: a picture, whose samples are clamped,
- * or a refusal that leaves the picture that was there. */
+ * or a refusal that keeps the existing picture. */
 static void test_filter_with_extreme_weights_clamps_or_refuses(void **state)
 {
     (void)state;
     static const char *const arrays[] = {"A", "B", "C", "D"};
-    static const float numbers[] = {NAN, INFINITY, 3e38f, 1e30f, 1e-40f, 0};
+    static const float extremes[] = {NAN, INFINITY, 3e38f, 1e30f, 1e-40f, 0};
     static const int greys[] = {0, 65535, -1};
     int refused = 0, done = 0;
     train();
@@ -263,18 +263,18 @@ static void test_filter_with_extreme_weights_clamps_or_refuses(void **state)
         TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png")); /* brightness is kept */
         assert_done();
         for (size_t k = 0; k < 4; k++)
-            for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            for (size_t i = 0; i < sizeof extremes / sizeof *extremes; i++) {
                 size_t size;
                 char *good = get_file(in_folder("good/model.safetensors"), &size), name[40];
                 put_file(in_folder("run/model.safetensors"), good, size);
                 free(good);
                 snprintf(name, sizeof name, "blocks.0.mixer.%s", arrays[k]);
-                fill_array(in_folder("run/model.safetensors"), name, numbers[i]);
+                fill_array(in_folder("run/model.safetensors"), name, extremes[i]);
                 put_text(in_folder("a.png"), "precious");
                 TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--run",
                      in_folder("run"));
                 assert_defined("filter");
-                if (!isfinite(numbers[i])) assert_refused(1, "filter", name);
+                if (!isfinite(extremes[i])) assert_refused(1, "filter", name);
                 char *found = get_file(in_folder("a.png"), &size);
                 assert_int_equal(!strcmp(found, "precious"), tool.code);
                 free(found);
@@ -284,7 +284,7 @@ static void test_filter_with_extreme_weights_clamps_or_refuses(void **state)
     assert_true(done > 3 * 4 * 2 && refused >= 3 * 4 * 2);
 }
 
-/* Weights to begin with that are too large end the training, with a word on why. */
+/* Initial weights that are too large end the training, and the message says why. */
 static void test_overflowing_start_weights_end_training(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Files of a user's folder that are not what their names say: pipes, which nothing may wait for,
- * and links, which nothing may be written through; and a limit on the size of files, which is an
- * error of one line. */
+/* Files that are not what their names suggest: pipes, on which nothing may block, and links,
+ * through which nothing may be written; and a limit on the size of files, which gives a one-line
+ * error. */
 #include "tool_run.h"
 
 #include "../train/small_data.h"
@@ -35,7 +35,7 @@ static void run_limited(const char *script)
 
 /* ---- pipes ----------------------------------------------------------------------------------- */
 
-static void waits_for_no_pipe_in_a_run(void **state)
+static void pipes_in_a_run_do_not_block(void **state)
 {
     (void)state;
     static const char *const files[] = {"train.json",       "config.json",      "data.json",
@@ -60,7 +60,7 @@ static void waits_for_no_pipe_in_a_run(void **state)
         }
 }
 
-static void waits_for_no_pipe_elsewhere(void **state)
+static void pipes_elsewhere_do_not_block(void **state)
 {
     (void)state;
     run_limited("$TOOL " TABLE5 "--seeds 1 --out o --dry-run > commands");
@@ -80,7 +80,7 @@ static void waits_for_no_pipe_elsewhere(void **state)
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* What a user names may be a link; so may the files of a run that are only read. */
+/* Paths that a user gives may be links; so may the files of a run that are only read. */
 static void reads_through_links(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void reads_through_links(void **state)
     assert_done();
 }
 
-/* A copy of a run made of hard links is not changed by going on in the other. */
+/* A copy of a run made of hard links does not change when the other is continued. */
 static void keeps_other_names(void **state)
 {
     (void)state;
@@ -109,9 +109,9 @@ static void keeps_other_names(void **state)
 
 /* ---- a limit on the size of files ------------------------------------------------------------ */
 
-/* Every command that writes: with a limit of no bytes the first write fails. What it prints goes
+/* Every command that writes: with a limit of no bytes the first write fails. Printed output goes
  * through pipes, which have no limit. */
-static void limits_are_errors(void **state)
+static void file_size_limits_are_errors(void **state)
 {
     (void)state;
     static const char *const commands[][2] = {
@@ -145,11 +145,11 @@ static void limits_are_errors(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(waits_for_no_pipe_in_a_run, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(waits_for_no_pipe_elsewhere, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(pipes_in_a_run_do_not_block, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(pipes_elsewhere_do_not_block, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(reads_through_links, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(keeps_other_names, setup, folder_teardown),
-        cmocka_unit_test_setup_teardown(limits_are_errors, setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(file_size_limits_are_errors, setup, folder_teardown),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("tool_files", tests, NULL, NULL);

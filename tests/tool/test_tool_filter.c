@@ -1,5 +1,5 @@
-/* ssm2d filter: streamed and in memory give the same bytes, memory does not grow with the height,
- * and bad input. */
+/* ssm2d filter: the same bytes when streamed and in memory, memory that does not grow with the
+ * height, and bad input. */
 #define _GNU_SOURCE /* memmem */
 #include "tool_run.h"
 
@@ -83,8 +83,8 @@ static void test_config_has_same_bytes_streamed_and_in_memory(void **state)
     }
 }
 
-/* One white pixel spreads only in the direction of the angle; and what is uniform stays as it
- * is. */
+/* One white pixel spreads only in the direction of the angle, and a uniform picture does not
+ * change. */
 static void test_trail_goes_in_the_given_direction(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void test_trail_goes_in_the_given_direction(void **state)
     image_info info = {SIDE, SIDE, 1};
     static const struct {
         const char *angle;
-        int down, right; /* -1, 0, 1: where the trail is */
+        int down, right; /* -1, 0, 1: direction of the trail */
     } cases[] = {{"0", 0, 1},     {"45", 1, 1},   {"90", 1, 0},   {"135", 1, -1}, {"180", 0, -1},
                  {"225", -1, -1}, {"270", -1, 0}, {"315", -1, 1}, {"360", 0, 1}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
@@ -230,7 +230,7 @@ static void test_layers_keep_depth_and_alpha(void **state)
     free(jpeg);
 }
 
-/* Through pipes, as through files. */
+/* Pipes give the same as files. */
 static void test_pipes_give_the_same_as_files(void **state)
 {
     (void)state;
@@ -375,7 +375,7 @@ static void test_unwritable_output_is_an_error(void **state)
     assert_int_equal(count_files(in_folder(".")), 1);
 }
 
-/* The picture may be replaced by its own result. */
+/* The picture may be replaced by its result. */
 static void test_picture_may_be_replaced_by_its_result(void **state)
 {
     (void)state;

@@ -28,7 +28,7 @@ static layer_of_run layer_open(ssm2d_context *context, const char *folder, int b
     const param_block *b = &m.weights->block[block];
     l.config = *ssm2d_config_of(&m.settings.model.mixer.values);
     l.config.channels = b->channels;
-    l.config.layer_norm = 0; /* gamma and beta stand at the end */
+    l.config.layer_norm = 0; /* gamma and beta are at the end */
     l.params = malloc(b->count * sizeof *l.params);
     for (size_t i = 0; i < b->count; i++) l.params[i] = (double)m.params[b->offset + i];
     run_model_close(&m);
@@ -37,7 +37,7 @@ static layer_of_run layer_open(ssm2d_context *context, const char *folder, int b
 
 #define MODEL "--set", "dim=16", "--set", "depth=2", "--set", "heads=2", "--batch", "8"
 
-/* Trains a run of two blocks of 16 channels, with one setting more. */
+/* Trains a run of two blocks of 16 channels, with one more setting. */
 static void put_run(const char *folder, const char *setting)
 {
     TOOL("train", "--data", in_folder("data"), "--out", folder, MODEL, "--epochs", "1", "--set",

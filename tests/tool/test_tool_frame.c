@@ -1,5 +1,5 @@
-/* What every subcommand gets from the frame: help, exit codes, suggestions, and clear words about
- * wrong options. */
+/* What all subcommands have in common: help, exit codes, suggestions, and messages about wrong
+ * options. */
 #include "tool_run.h"
 
 #include "ssm2d.h"
@@ -98,7 +98,7 @@ static void test_help_command_prints_what_the_option_does(void **state)
     assert_refused(2, "", "unknown command hepl; did you mean help?");
 }
 
-/* For an option that is a setting the error says how to give it. */
+/* For an option that is a setting the error says how to set it. */
 static void test_option_that_is_a_setting_suggests_set(void **state)
 {
     (void)state;
@@ -172,7 +172,7 @@ static void test_help_of_every_command_is_narrow(void **state)
         assert_non_null(strstr(tool.out, "usage: ssm2d"));
         assert_non_null(strstr(tool.out, "--threads N"));
     }
-    /* Help wins over what else is wrong or missing after it. */
+    /* --help takes precedence over anything wrong or missing after it. */
     TOOL("layer", "--help", "--no-such-thing");
     assert_done();
     TOOL("kernels", "--help");

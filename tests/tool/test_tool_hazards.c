@@ -1,6 +1,6 @@
-/* Training in surroundings that are not friendly: pipes and links in the place of files, closed
- * streams, signals that are ignored, names with control characters, folders of somebody else. A
- * hang is a failure too: commands that might block run under `timeout`. */
+/* Training in a hostile environment: pipes and links in place of files, closed streams, ignored
+ * signals, names with control characters, folders that belong to others. A hang is a failure too:
+ * commands that might block run under `timeout`. */
 #include "tool_run.h"
 
 #include "../train/small_data.h"
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Words for a short run, for the shell. */
+/* Options of a short run, for the shell. */
 #define SHORT                                                                                      \
     " --batch 8 --epochs 1 --set dim=16 --set depth=1 --set heads=2 --set mixer.d_state=3 "
 #define TRAIN "timeout 60 $SSM2D train --data $FOLDER/data --out $FOLDER/run" SHORT
@@ -21,7 +21,7 @@ static int setup(void **state)
     return !mkdir(in_folder("data"), 0777) && small_data(in_folder("data"), 80, 20) ? 0 : -1;
 }
 
-/* ---- files that are none --------------------------------------------------------------------- */
+/* ---- files that are not regular -------------------------------------------------------------- */
 
 static void test_metrics_that_are_no_file_do_not_block(void **state)
 {
@@ -31,13 +31,13 @@ static void test_metrics_that_are_no_file_do_not_block(void **state)
     put_text(in_folder("precious"), precious);
     shell_run(TRAIN);
     assert_done();
-    /* a link that leads out of the folder */
+    /* a link to a file outside the folder */
     shell_run("ln -sf ../precious $FOLDER/run/metrics.jsonl && timeout 60 $SSM2D train --resume "
               "$FOLDER/run --epochs 2");
     char *text = get_file(in_folder("precious"), &size);
     assert_string_equal(text, precious);
     free(text);
-    /* files that only describe the run, damaged or gone, do not keep it from going on */
+    /* damaged or missing files that only describe the run do not prevent resuming */
     shell_run("cd $FOLDER/run && : > machines.json && cp config.json c && cp data.json d && rm "
               "config.json data.json && timeout 60 $SSM2D train --resume . --epochs 3 && cmp c "
               "config.json && cmp d data.json && test ! -s machines.json && $SSM2D eval . && "
@@ -79,8 +79,8 @@ static void test_data_that_are_no_file_are_refused(void **state)
               "$FOLDER/latin --out $FOLDER/run --set image=8" SHORT);
     assert_int_equal(tool.code, 0);
     shell_run("grep -c 'c?' $FOLDER/run/data.json && $SSM2D eval $FOLDER/run && rm -r $FOLDER/run");
-    assert_int_equal(tool.code, 0); /* what is not UTF-8 is not in JSON either */
-    /* pipes are passed over, links to images are images */
+    assert_int_equal(tool.code, 0); /* names that are not UTF-8 are not in JSON either */
+    /* pipes are skipped, links to images are images */
     shell_run("cd $FOLDER/images/train/a && mkfifo pipe.png && mv 1.png ../../one.png && "
               "ln -s ../../one.png 1.png && timeout 60 $SSM2D train --data $FOLDER/images --out "
               "$FOLDER/run --set image=8" SHORT);
@@ -92,7 +92,7 @@ static void test_data_that_are_no_file_are_refused(void **state)
     assert_refused(1, "train", "train-images-idx3-ubyte: is not a regular file");
 }
 
-/* What works with a pipe goes on to do so. */
+/* Pipes are still read where that is allowed. */
 static void test_pipes_are_read_where_allowed(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_pipes_are_read_where_allowed(void **state)
     assert_done();
 }
 
-/* ---- where the data are ---------------------------------------------------------------------- */
+/* ---- location of the data -------------------------------------------------------------------- */
 
 static void test_run_finds_its_data_from_another_folder(void **state)
 {
@@ -130,12 +130,12 @@ static void test_run_finds_its_data_from_another_folder(void **state)
     free(text);
     shell_run("cd / && $SSM2D eval $FOLDER/two");
     assert_done();
-    /* where they are now may be said relative to the current folder */
+    /* their new location may be relative to the current folder */
     shell_run("cd $FOLDER && mv data moved && $SSM2D train --resume run --epochs 3 --data moved");
     assert_done();
     shell_run("cd / && $SSM2D eval $FOLDER/run");
     assert_done();
-    /* a run of an earlier version: its data are looked for here, then beside the run's folder */
+    /* a run of an earlier version: its data are searched here, then beside the run's folder */
     edit_file(in_folder("two/train.json"), in_folder("data\""), "moved\"");
     shell_run("cd $FOLDER && $SSM2D eval two");
     assert_done();

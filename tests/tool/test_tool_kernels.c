@@ -1,11 +1,11 @@
-/* ssm2d kernels: pictures of the right kind and size appear, whole or not at all. */
+/* ssm2d kernels: pictures of the right kind and size are written, complete or not at all. */
 #include "tool_run.h"
 
 #include "io/image.h"
 
 #include <sys/stat.h>
 
-/* Reads the picture to its end; fails when it is broken. */
+/* Reads the whole picture; fails if it is damaged. */
 static image_info read_picture(const char *path)
 {
     ssm2d_context *context;
@@ -49,7 +49,7 @@ static void test_figure2_is_drawn(void **state)
     image_info two = read_picture(in_folder("b.PNG"));
     assert_true(five.cols > 1500 && five.rows > 600);
     assert_true(two.cols < five.cols && two.rows >= five.rows); /* its notes may have more lines */
-    TOOL("kernels", "--figure3", "-o", in_folder("a.png"));     /* its name since */
+    TOOL("kernels", "--figure3", "-o", in_folder("a.png"));     /* its newer name */
     assert_done();
     assert_int_equal(read_picture(in_folder("a.png")).cols, five.cols);
     assert_int_equal(count_files(in_folder(".")), 2);

@@ -1,4 +1,4 @@
-/* ssm2d layer: every golden case in both precisions by every algorithm; and every kind of bad
+/* ssm2d layer: every golden case in both precisions with every algorithm; and every kind of bad
  * input. */
 #include "tool_run.h"
 
@@ -34,8 +34,7 @@ static int golden_cases(char **cases, int max_cases)
     return n;
 }
 
-/* Arrays there are to compare: K, y, and everything that begins with d and is neither dy nor a
- * parameter of EMA. */
+/* The arrays to compare: K, y, and everything that begins with d except dy and EMA's parameters. */
 static int expected_arrays(const char *folder)
 {
     int n = 0;
@@ -127,10 +126,10 @@ static void test_out_writes_every_array(void **state)
                      expected_arrays(GOLDEN "/24_cplx_7x7_d2_layernorm"));
 }
 
-/* A copy of a case in the test's folder, to be spoiled. */
+/* Copies a case to the test's folder, to be damaged. */
 static void copy_case(void) { copy_folder(GOLDEN "/05_real_5x3_d2_half", in_folder("case")); }
 
-/* Gives the first number of an array of doubles another sign, exponent and first digits. */
+/* Changes sign, exponent and first digits of the first element of an array of doubles. */
 static void spoil_first(const char *path, uint8_t high, uint8_t next)
 {
     size_t size;
@@ -146,7 +145,7 @@ static void test_check_fails_beyond_tolerance(void **state)
 {
     (void)state;
     copy_case();
-    spoil_first(in_folder("case/y.npy"), 0x40, 0x59); /* 100 or so */
+    spoil_first(in_folder("case/y.npy"), 0x40, 0x59); /* about 100 */
     TOOL("layer", in_folder("case"), "--check");
     assert_refused(1, "layer", "1 of 8 arrays are beyond tolerance");
     assert_int_equal(lines_with(tool.out, "FAIL"), 1);
@@ -156,13 +155,13 @@ static void test_check_fails_beyond_tolerance(void **state)
     assert_refused(2, "layer", "is the folder of the case, whose arrays would be replaced");
     TOOL("layer", in_folder("case"), "--check", "--out", in_folder("out"));
     assert_refused(1, "layer", "1 of 8 arrays are beyond tolerance");
-    /* What is not a number in the reference is a difference as well. */
+    /* A NaN in the reference is a difference as well. */
     spoil_first(in_folder("case/y.npy"), 0x7f, 0xf8);
     TOOL("layer", in_folder("case"), "--check");
     assert_refused(1, "layer", "beyond tolerance");
 }
 
-/* The case is refused with these words, and nothing is written. */
+/* The case is refused with a message that contains these words, and nothing is written. */
 static void assert_case_refused(const char *part)
 {
     TOOL("layer", in_folder("case"), "--out", in_folder("out"), "--check");
@@ -236,7 +235,7 @@ static void test_missing_files_are_named(void **state)
     TOOL("layer", in_folder("nowhere"), "--check");
     assert_refused(1, "layer", "nowhere/case.json");
     copy_case();
-    remove(in_folder("case/dC.npy")); /* only compared with */
+    remove(in_folder("case/dC.npy")); /* only used for comparison */
     TOOL("layer", in_folder("case"), "--check");
     assert_refused(1, "layer", "dC.npy");
     static const char *const names[] = {"u", "dy", "omega", "A"};

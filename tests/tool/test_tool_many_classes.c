@@ -1,5 +1,6 @@
-/* Many classes: evaluation and report keep the cells of a confusion matrix that are not zero, so
- * that memory goes with the images, and counts of classes are not multiplied as ints. */
+/* Many classes: evaluation and report keep only the cells of a confusion matrix that are not zero,
+ * so that memory depends on the number of images, and counts of classes are not multiplied as
+ * ints. */
 #include "tool_run.h"
 
 #include "core/context.h"
@@ -32,7 +33,7 @@ static void test_equal_cells_are_merged(void **state)
     assert_int_equal(confusion_cells_merge(cells, 0), 0);
 }
 
-/* 46,341 classes are the first whose square is more than an int holds. */
+/* 46,341 classes are the first whose square exceeds INT_MAX. */
 enum { MANY = 50000 };
 
 static const char **many_names(ssm2d_context *context)

@@ -1,5 +1,5 @@
-/* What somebody does first: ssm2d train on a folder of own photos, with nothing but --data, and
- * then eval and predict. The model is small, and the photos have a colour for each class. */
+/* First use: ssm2d train on a folder of photos, with only --data, and then eval and predict. The
+ * model is small, and the photos have one colour per class. */
 #include "tool_run.h"
 
 #include "io/image.h"
@@ -14,7 +14,7 @@
 enum { CLASSES = 3, PHOTOS = 60 };
 static const char *const classes[CLASSES] = {"blue", "green", "red"};
 
-/* An image of one colour, which depends on its class, and a little on its number. */
+/* An image of one colour, which depends on its class, and a little on its index. */
 static void put_photo(const char *path, int c, int number)
 {
     const image_info info = {8, 10, 3, 8};
@@ -47,7 +47,7 @@ static void assert_says(const char *text, const char *part)
     if (!strstr(text, part)) fail_msg("\"%s\" is not in \"%s\"", part, text);
 }
 
-/* The name of the run that was begun last, from its first line. */
+/* The name of the latest run, from its first line. */
 static const char *run_name(void)
 {
     static char name[256];
@@ -75,7 +75,7 @@ static void trains_with_what_fits(void **state)
     assert_says(tool.err, "1 file in the data folder is ignored, such as ");
     assert_says(tool.err, "1 of 61 images cannot be read and is left out:\n");
     assert_says(tool.err, "/red/half.png: ");
-    assert_null(strstr(tool.err, "could not be read")); /* it is not said twice */
+    assert_null(strstr(tool.err, "could not be read")); /* reported only once */
     strcpy(first, run_name());
     assert_memory_equal(first, "runs/my-photos-vit-mini-20", 26);
     /* 61 images, of which 6 are held out */
@@ -90,12 +90,12 @@ static void trains_with_what_fits(void **state)
     assert_settings(first, (const char *const[]){"\"batch\":\t4,", "\"epochs\":\t24,",
                                                  "\"val_fraction\":\t0.1,", "\"flip\":\ttrue",
                                                  "\"bad_images\":\t\"few\"", NULL});
-    /* what was saved counts when it goes on, and as settings of another run */
+    /* saved settings are used when it is resumed, and as settings of another run */
     TOOL("train", "--resume", in_folder("%s", first), "--epochs", "25");
     if (tool.code) fail_msg("%s", tool.err);
     assert_says(tool.out, "13 steps of 4 images per epoch, 25 epochs: 325 steps in all\n");
     assert_null(strstr(tool.out, "chosen to fit"));
-    /* a folder of its own for each */
+    /* a separate folder for each */
     shell_run(PHOTO_TRAIN "--epochs 1 --batch 16");
     assert_int_equal(tool.code, 0);
     assert_memory_equal(run_name(), first, strlen(first));
@@ -116,7 +116,7 @@ static void trains_with_what_fits(void **state)
     assert_int_equal(tool.code, 0);
 }
 
-static void names_what_the_data_will_choose(void **state)
+static void settings_chosen_by_the_data_are_shown(void **state)
 {
     (void)state;
     shell_run("cd $FOLDER && $SSM2D train --data 'my photos' --print-settings --epochs 7");
@@ -133,7 +133,7 @@ static void names_what_the_data_will_choose(void **state)
     assert_says(tool.out, "bad_images=stop  ");
 }
 
-/* A few broken files are left out, more than 3 and 1 % are not. */
+/* A few broken files are left out; more than 3 and 1 % are an error. */
 static void stops_at_many_bad_images(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void stops_at_many_bad_images(void **state)
     assert_says(tool.err, "4 images could not be read and were left out");
 }
 
-/* Not before the run stops in the middle: a file whose first part is good. */
+/* A file whose first part is good is found before the run starts. */
 static void finds_files_that_end_early(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void finds_files_that_end_early(void **state)
     assert_absent(in_folder("runs"));
 }
 
-/* Files that were read once are not read again, unless they have changed. */
+/* Files are not read again, unless they have changed. */
 static void remembers_good_images(void **state)
 {
     (void)state;
@@ -181,7 +181,7 @@ static void remembers_good_images(void **state)
     shell_run(PHOTO_TRAIN "--epochs 1");
     assert_int_equal(tool.code, 0);
     assert_null(strstr(tool.err, "cannot be read and"));
-    assert_says(tool.err, "1 image could not be read and was left out"); /* met in training */
+    assert_says(tool.err, "1 image could not be read and was left out"); /* found during training */
     shell_run("cd \"$FOLDER/my photos/red\" && touch 02.png");
     shell_run(PHOTO_TRAIN "--epochs 1");
     assert_says(tool.err, "1 of 60 images cannot be read and is left out:\n");
@@ -194,8 +194,8 @@ static void remembers_good_images(void **state)
     assert_int_equal(tool.code, 0);
 }
 
-/* Images that were good when they were looked at, and are not there any more in training. */
-static void stops_when_many_are_gone(void **state)
+/* Images that were good when they were checked, and are gone during training. */
+static void many_missing_images_end_the_run(void **state)
 {
     (void)state;
     shell_run(PHOTO_TRAIN "--epochs 1");
@@ -211,22 +211,22 @@ static void stops_when_many_are_gone(void **state)
     assert_says(tool.err, "images could not be read and were left out");
 }
 
-/* A run that has made a step is replaced only when that is asked for; one that has made none, as
- * after a first attempt that failed, is replaced at once. */
+/* A run with at least one step is replaced only on request; one without, as after a failed first
+ * attempt, is replaced at once. */
 static void replaces_a_run_of_no_steps(void **state)
 {
     (void)state;
     shell_run(PHOTO_TRAIN "--epochs 1 --out run");
     assert_int_equal(tool.code, 0);
     shell_run(PHOTO_TRAIN "--epochs 2 --out run");
-    assert_refused(1, "train", "has a run already: --resume continues it, --overwrite replaces it");
+    assert_refused(1, "train", "has a run already: --resume");
     assert_settings("run", (const char *const[]){"\"epochs\":\t1,", NULL});
     shell_run("cd $FOLDER/run && rm model.safetensors best.safetensors curves.svg last.safetensors "
               "&& : > metrics.jsonl");
     shell_run(PHOTO_TRAIN "--epochs 2 --out run");
     assert_int_equal(tool.code, 0);
     assert_settings("run", (const char *const[]){"\"epochs\":\t2,", NULL});
-    /* a train.json of another program is not a run's */
+    /* a train.json of another program does not make a run */
     shell_run("mkdir $FOLDER/other && echo '{}' > $FOLDER/other/train.json");
     shell_run(PHOTO_TRAIN "--epochs 2 --out other");
     assert_refused(1, "train", "its train.json is not that of a run");
@@ -261,7 +261,7 @@ static void predicts_folders(void **state)
     assert_says(tool.out, "{\"file\":\"new/b, \\\"1\\\".png\",\"weights\":\"best\",\"classes\":[{");
     TOOL("predict", in_folder("run"), in_folder("new"), "--json", "--csv");
     assert_refused(2, "predict", "--json and --csv: use one of them");
-    /* a file that cannot be read does not keep the others from being classified */
+    /* an unreadable file does not prevent the others from being classified */
     put_text(in_folder("new/z.png"), "");
     shell_run("cd $FOLDER && $SSM2D predict run new");
     assert_int_equal(tool.code, 1);
@@ -271,7 +271,7 @@ static void predicts_folders(void **state)
     assert_int_equal(mkdir(in_folder("none"), 0777), 0);
     TOOL("predict", in_folder("run"), in_folder("none"));
     assert_refused(1, "predict", "none: has no images: expected *.png");
-    /* without weights of a best epoch those of the last are used, and said to be */
+    /* without weights of a best epoch those of the last are used, which is reported */
     assert_int_equal(unlink(in_folder("run/best.safetensors")), 0);
     TOOL("predict", in_folder("run"), in_folder("one.png"));
     assert_done();
@@ -283,9 +283,9 @@ static void predicts_folders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(trains_with_what_fits),      TEST(names_what_the_data_will_choose),
+        TEST(trains_with_what_fits),      TEST(settings_chosen_by_the_data_are_shown),
         TEST(stops_at_many_bad_images),   TEST(finds_files_that_end_early),
-        TEST(remembers_good_images),      TEST(stops_when_many_are_gone),
+        TEST(remembers_good_images),      TEST(many_missing_images_end_the_run),
         TEST(replaces_a_run_of_no_steps), TEST(predicts_folders),
     };
     return cmocka_run_group_tests_name("tool_photos", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* ssm2d report: the numbers of the page are those of the runs, names cannot break it, and what is
- * missing is said. */
+/* ssm2d report: the page has the values of the runs, names cannot break it, and missing parts are
+ * reported. */
 #include "tool_run.h"
 
 #include "../train/small_data.h"
@@ -83,7 +83,7 @@ static const char *cell(const char *text, const char *table, const char *mark, i
     return out;
 }
 
-/* A number of an epoch in a run's metrics, from 1 on; 0 is the last one. */
+/* A value in the metrics of an epoch, from 1 on; 0 is the last epoch. */
 static double epoch_number(const char *run, int epoch, const char *key)
 {
     size_t size;
@@ -104,7 +104,7 @@ static double epoch_number(const char *run, int epoch, const char *key)
 
 static double last_number(const char *run, const char *key) { return epoch_number(run, 0, key); }
 
-/* Mean and deviation (n - 1) of a number of an epoch, times `scale`, over the runs s0, s1, .. of
+/* Mean and sample deviation of a value of an epoch, times `scale`, over the runs s0, s1, .. of
  * test_seeds. */
 static double seeds_mean(int runs, int epoch, const char *key, double scale, double *deviation)
 {
@@ -134,8 +134,8 @@ static void assert_cell(const char *text, const char *table, const char *mark, i
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* One run: the table of runs has the numbers of metrics.jsonl, and those of the test are what
- * `ssm2d eval` prints, class by class. */
+/* One run: the table of runs has the values of metrics.jsonl, and those of the test are what `ssm2d
+ * eval` prints, class by class. */
 static void test_one_run_has_its_metrics_and_evaluation(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void test_one_run_has_its_metrics_and_evaluation(void **state)
                         cJSON_GetArrayItem(row, k)->valueint);
     }
     cJSON_Delete(root);
-    /* without network: nothing is named that a browser would fetch */
+    /* works offline: the page names nothing that a browser would fetch */
     assert_lacks(text, "http://www.w3.org/1999");
     assert_int_equal(count_of(text, "src=\"") - count_of(text, "src=\"data:image/png;base64,"), 0);
     assert_int_equal(count_of(text, "href=\"") - count_of(text, "href=\"#"), 1); /* of the icon */
@@ -222,7 +222,7 @@ static void assert_means(const char *text, int epoch, int runs)
     }
 }
 
-/* What the script of the page draws: setups, their runs, and the numbers of metrics.jsonl. */
+/* What the script of the page draws: setups, their runs, and the values of metrics.jsonl. */
 static void assert_curves(const char *text, const char *const *names, const int *setups, int count)
 {
     const char *at = strstr(text, "id=\"curve-data\">");
@@ -305,8 +305,8 @@ static void test_seeds_form_one_setup_with_deviation(void **state)
     free(text);
 }
 
-/* Folders of ssm2d reproduce, whose names are lists of settings: what all say is left out, and
- * setups go by the settings in which they differ. */
+/* Folders of ssm2d reproduce, whose names are lists of settings: common settings are left out, and
+ * setups are named by those in which they differ. */
 static void test_common_settings_are_left_out_of_labels(void **state)
 {
     (void)state;
@@ -324,7 +324,7 @@ static void test_common_settings_are_left_out_of_labels(void **state)
     free(text);
 }
 
-/* The best setup is one among those on the same data. */
+/* The best setup is chosen among those on the same data. */
 static void test_best_setup_is_chosen_per_data_set(void **state)
 {
     (void)state;
@@ -422,7 +422,7 @@ static void test_every_special_character_is_escaped(void **state)
     free(text);
 }
 
-/* ---- what is missing ------------------------------------------------------------------------- */
+/* ---- missing parts --------------------------------------------------------------------------- */
 
 static void test_missing_files_are_reported_in_the_page(void **state)
 {
@@ -471,7 +471,7 @@ static void test_missing_files_are_reported_in_the_page(void **state)
     text = page("t.html");
     assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 0, "training now");
     free(text);
-    /* data that are gone */
+    /* missing data */
     assert_int_equal(rename(in_folder("data"), in_folder("elsewhere")), 0);
     TOOL("report", in_folder("one"), "-o", in_folder("g.html"), "--no-measure");
     assert_done();
@@ -501,7 +501,7 @@ static void test_wrong_arguments_are_refused(void **state)
     assert_refused(2, "report", "RUN");
     TOOL("report", in_folder("one"), "-o", in_folder("none/r.html"));
     assert_refused(1, "report", "none/r.html");
-    /* what is there is replaced, as by every command that writes a file */
+    /* an existing file is replaced, as by every command that writes one */
     put_text(in_folder("r.html"), "old");
     TOOL("report", in_folder("one"), "-o", in_folder("r.html"), "--no-data", "--no-measure");
     assert_done();

@@ -1,11 +1,11 @@
-/* ssm2d report on image files: the wrong images have the names of their files, whichever images
+/* ssm2d report on image files: misclassified images have the names of their files, whichever images
  * could not be read. */
 #include "tool_run.h"
 
 #include <sys/stat.h>
 
-/* Two classes that no model can tell apart; files are called by their class. Each class begins with
- * images that are bad in the test set. */
+/* Two classes that no model can tell apart; files are named after their class. Each class begins
+ * with images that are bad in the test set. */
 static void make_photos(void)
 {
     shell_run("cd $FOLDER && mkdir -p photos/train/a photos/train/b photos/test/a photos/test/b");
@@ -17,7 +17,7 @@ static void make_photos(void)
     }
 }
 
-/* Takes the text between two marks from *at on; 0 when there is none. */
+/* Returns the text between two marks from *at on; 0 if there is none. */
 static int take(const char **at, const char *from, const char *to, char *text, size_t size)
 {
     const char *start = strstr(*at, from), *end = start ? strstr(start + strlen(from), to) : NULL;

@@ -1,5 +1,5 @@
-/* ssm2d reproduce, Tables 2 and 3, on data of their own kinds: CelebA's attributes, and CIFAR-10 in
- * grey as the Long Range Arena has it; from files to the table. */
+/* ssm2d reproduce, Tables 2 and 3, on data of their kinds: CelebA's attributes, and CIFAR-10 in
+ * grey as in the Long Range Arena; from files to the table. */
 #include "tool_run.h"
 
 #include <cjson/cJSON.h>
@@ -18,7 +18,7 @@ static cJSON *table_of(const char *name)
     return root;
 }
 
-/* The only cell of a row; its label and the number of its runs are checked. */
+/* The only cell of a row; checks its label and the number of its runs. */
 static const cJSON *cell_of(const cJSON *root, int row, const char *label, int runs)
 {
     const cJSON *r = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "rows"), row);
@@ -54,8 +54,8 @@ static void put_faces(void)
     put_text(in_folder("celeba/list_eval_partition.txt"), parts);
 }
 
-/* The accuracy is the mean over attributes, which are learned from the first step on: they are the
- * same in every face. The paper's models have 40 outputs by themselves. */
+/* The accuracy is the mean over attributes, which are learned from the first step on, as they are
+ * the same in every face. The paper's models have 40 outputs by default. */
 static void test_accuracy_of_attributes_is_their_mean(void **state)
 {
     (void)state;
@@ -78,7 +78,7 @@ static void test_accuracy_of_attributes_is_their_mean(void **state)
     cJSON_Delete(root);
 }
 
-/* Files of CIFAR-10's form: images of class c are of brightness 20 c. */
+/* Files in CIFAR-10's format: images of class c have brightness 20 c. */
 static void put_cifar(void)
 {
     static uint8_t bytes[RECORDS][RECORD];
@@ -112,7 +112,7 @@ static void test_grey_data_train_grey_models(void **state)
     cell_of(root, 2, "Mega 2-D SSM", 1);
     cJSON_Delete(root);
     assert_non_null(strstr(tool.out, "| Image - LRA |"));
-    /* other data that are given by this name are named */
+    /* other data used under this name are reported */
     shell_run("cd $FOLDER && $SSM2D reproduce table3 --scale tiny --seeds 1 --tables-only "
               "--data lra-image=cifar10:cifar --out other");
     assert_int_equal(tool.code, 0);

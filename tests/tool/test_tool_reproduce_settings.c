@@ -162,8 +162,8 @@ static void test_columns_of_table5(void **state)
     assert_says(tool.out, "--epochs 7 --seed 1");
 }
 
-/* --set and --lr reach the runs that have the setting, and are kept; a setting that none has is
- * refused. */
+/* --set and --lr apply to the runs that have the setting, and are kept; a setting that no run has
+ * is refused. */
 static void test_settings_reach_every_run(void **state)
 {
     (void)state;
@@ -230,13 +230,13 @@ static void test_variant_is_noted(void **state)
     shell("! grep -q variant $FOLDER/o/convnext.md");
 }
 
-/* Figures have names of their own and LaTeX's numbers; in a folder of an earlier version a number
- * keeps the meaning that it had. */
+/* Figures have names of their own and the paper's numbers; in a folder of an earlier version a
+ * number keeps its old meaning. */
 static void test_figures_have_names_and_numbers(void **state)
 {
     (void)state;
     TOOL("reproduce", "figure3", "--out", "DIR", "--seeds", "1");
-    assert_refused(2, "reproduce", "trains nothing and has no runs; for the training set size use");
+    assert_refused(2, "reproduce", "trains nothing and has no runs");
     TOOL("reproduce", "figure3", "--out", in_folder("o"), "--dry-run");
     assert_says(tool.out, "ssm2d kernels --figure3 -o ");
     TOOL("reproduce", "figure4", "--out", in_folder("o"), "--dry-run");

@@ -1,8 +1,8 @@
-/* ssm2d theory: identities and ranks of kernels, and its pictures. The numbers come from the
- * library's kernels; here they are compared with formulas. */
+/* ssm2d theory: identities and ranks of kernels, and its pictures. The library's kernels are
+ * compared with formulas. */
 #include "tool_run.h"
 
-#include "theory_kernels.h"
+#include "theory.h"
 
 #include <math.h>
 
@@ -98,7 +98,7 @@ static void test_kernel_counts_paths(void **state)
         }
 }
 
-static void test_singular_values(void **state)
+static void test_singular_values_of_a_known_matrix(void **state)
 {
     (void)state;
     const double matrix[] = {3, 0, 0, 4, 5, 0, 0, 0, 2}; /* of [3 0; 4 5]: sqrt(45) and sqrt(5) */
@@ -163,7 +163,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_s4nd_has_rank_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_s4nd_is_a_special_case, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kernel_counts_paths, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_singular_values, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_singular_values_of_a_known_matrix, setup, teardown),
         cmocka_unit_test_setup_teardown(test_command_shows_every_topic, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pictures_are_drawn, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_options_are_refused, setup, teardown)};

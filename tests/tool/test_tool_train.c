@@ -142,7 +142,7 @@ static void test_recipes_set_and_print_settings(void **state)
     assert_done();
     assert_setting("drop_path=0.1", "recipe small");
     assert_setting("mixer=none", "command line");
-    /* the model of the file counts, too */
+    /* the model in the file counts as well */
     put_text(in_folder("m.json"), "{\"model\": \"deit-t\", \"mixer\": null}");
     TOOL("train", "--recipe", "small", "--config", in_folder("m.json"), "--print-settings");
     assert_done();
@@ -187,7 +187,7 @@ static void test_folders_with_other_files_are_not_touched(void **state)
     assert_refused(1, "train", "has a run already");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--overwrite",
          "--mixer", "none");
-    assert_refused(2, "train", "mixer"); /* mixer.d_state needs one */
+    assert_refused(2, "train", "mixer"); /* mixer.d_state needs a mixer */
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--overwrite", "--mixer",
          "none", "--set", "dim=16", "--batch", "8", "--epochs", "1");
     assert_done();
@@ -239,7 +239,7 @@ static void test_folders_with_other_files_are_not_touched(void **state)
     assert_refused(1, "train", "is a file, not a folder");
 }
 
-/* A refused `ssm2d train`: exit code, one line that names what is wrong, and no folder of a run. */
+/* A refused `ssm2d train`: exit code, a one-line message with this part, and no run folder. */
 #define REFUSED(code, named, ...)                                                                  \
     do {                                                                                           \
         TOOL("train", __VA_ARGS__);                                                                \
@@ -326,8 +326,8 @@ static void test_set_overrides_config(void **state)
     free(settings);
 }
 
-/* SIGINT: the step is finished, saved, and a message says how to go on; the end is as if nothing
- * had happened. */
+/* SIGINT: the step is finished and saved, and a message says how to continue; the end is as if
+ * nothing had happened. */
 static void test_signal_stops_with_a_checkpoint(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void test_signal_stops_with_a_checkpoint(void **state)
         assert_true(WIFEXITED(status));
         char line[512] = "";
         rewind(err);
-        if (WEXITSTATUS(status)) { /* else it was faster than the signal */
+        if (WEXITSTATUS(status)) { /* otherwise the run was faster than the signal */
             assert_int_equal(WEXITSTATUS(status), 128 + signals[i]);
             assert_non_null(fgets(line, sizeof line, err));
             if (!strstr(line, "stopped by a signal; step ") || !strstr(line, "--resume"))
@@ -577,7 +577,7 @@ static void test_receptive_fields_of_runs_are_drawn(void **state)
     assert_refused(2, "kernels", "--rows is for kernels");
     FIELDS("test", in_folder("run"), "--scale", "shared");
     assert_refused(2, "kernels", "--scale is for kernels");
-    /* names of folders cannot write to the terminal */
+    /* names of folders cannot control the terminal */
     shell_run("cp -r $FOLDER/plain \"$FOLDER/$(printf 'a\\033[31mb')\" && $SSM2D kernels "
               "--receptive-field test --images 2 -o $FOLDER/f.png $FOLDER/a*b");
     assert_int_equal(tool.code, 0);

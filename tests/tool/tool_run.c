@@ -89,7 +89,7 @@ int folder_setup(void **state)
     const char *base = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.40s/ssm2d-XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(folder)) return -1;
-    /* the tool remembers there which images it has read, and not in the home of who tests */
+    /* the tool's cache of images that it has read, kept out of the home folder */
     return setenv("XDG_CACHE_HOME", in_folder(".cache"), 1);
 }
 

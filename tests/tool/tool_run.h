@@ -1,4 +1,4 @@
-/* tool_run - for the tests of the command-line tool: running it, and a folder of the test's own. */
+/* tool_run - for the tests of the command-line tool: running it, and a temporary folder. */
 #ifndef SSM2D_TESTS_TOOL_RUN_H
 #define SSM2D_TESTS_TOOL_RUN_H
 
@@ -18,7 +18,7 @@ typedef struct tool_result {
     int code;      /* the exit code, or -1 when a signal ended it */
     char *out;     /* standard output */
     char *err;     /* standard error */
-    long peak_kib; /* the most memory it had */
+    long peak_kib; /* peak memory */
 } tool_result;
 
 /* The result of the last run; overwritten by the next. */
@@ -31,13 +31,13 @@ void tool_run(const char *const *words);
 /* Runs a script of the shell, in which $SSM2D is the tool and $FOLDER the test's folder. */
 void shell_run(const char *script);
 
-/* Fails the test unless the run ended so; err must then be one line that begins `ssm2d NAME: ` and
- * contains part. */
+/* Fails the test unless the run ended with this code, and standard error is one line that begins
+ * `ssm2d NAME: ` and contains part. */
 void assert_refused(int code, const char *name, const char *part);
 void assert_done(void); /* code 0 and nothing on standard error */
 void assert_absent(const char *path);
 
-/* The test's folder: made before each test, removed after it. */
+/* The test's folder: created before each test, removed after it. */
 int folder_setup(void **state);
 int folder_teardown(void **state);
 /* a path in it; eight live at a time */
@@ -48,7 +48,7 @@ void put_file(const char *path, const void *bytes, size_t size);
 void put_text(const char *path, const char *text);
 char *get_file(const char *path, size_t *size); /* to be freed; a NUL follows the contents */
 void copy_folder(const char *from, const char *to);
-/* Replaces the one place where `old` stands. */
+/* Replaces the only occurrence of `old`. */
 void edit_file(const char *path, const char *old, const char *new);
 
 /* Writes a picture of this many rows, with edges and gradients, row by row. */

@@ -1,6 +1,6 @@
 /* brightness_task - a task as a newcomer would add it: how bright the top left quarter of an image
- * is, from 0 to 1. It has a target that is computed from pixels, a head of its own, and a metric of
- * which lower values are better. */
+ * is, from 0 to 1. It has a target that is computed from pixels, its own head, and a metric whose
+ * lower values are better. */
 #include "models/blocks.h"
 #include "ops/ops.h"
 #include "tasks/task.h"

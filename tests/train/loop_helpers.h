@@ -1,5 +1,4 @@
-/* loop_helpers - whole runs of a tiny model on data made by the test, and the state that a run
- * ended with. */
+/* loop_helpers - whole runs of a tiny model on data made by the test, and their final state. */
 #ifndef SSM2D_TESTS_LOOP_HELPERS_H
 #define SSM2D_TESTS_LOOP_HELPERS_H
 
@@ -104,7 +103,7 @@ static inline train_settings tiny(void)
     return s;
 }
 
-/* ---- the state that a run ended with --------------------------------------------------------- */
+/* ---- the final state of a run ---------------------------------------------------------------- */
 
 typedef struct ending {
     train_state state;
@@ -162,7 +161,7 @@ static inline void assert_same(const ending *a, const char *run)
     free(b.memory);
 }
 
-/* Lines of metrics.jsonl without what depends on time. */
+/* Lines of metrics.jsonl without fields that depend on time. */
 static inline char *metrics_text(const char *run)
 {
     char path[RUN_PATH], *text = calloc(1, 1 << 16), line[1024];
@@ -190,7 +189,7 @@ static inline train_result train(const char *run, int threads)
     return result;
 }
 
-/* A hook that stops the run at its at-th call. */
+/* A hook that stops the run at its n-th call, n = `at`. */
 typedef struct stopper {
     long at, asked;
 } stopper;

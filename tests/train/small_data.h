@@ -15,7 +15,7 @@ static inline void small_big_endian(FILE *f, unsigned value)
     for (int shift = 24; shift >= 0; shift -= 8) fputc((int)(value >> shift & 255), f);
 }
 
-/* One split into folder, "train" or "t10k"; says whether that worked. */
+/* Writes one split into folder, "train" or "t10k"; returns whether that succeeded. */
 static inline int small_split(const char *folder, const char *split, unsigned count, uint64_t seed)
 {
     char path[1024];

@@ -154,7 +154,7 @@ static ssm2d_status attempt_read(void)
     return load(io_path("c"), &back, &identity);
 }
 
-/* A check sum that does not print is still refused with one line that does. */
+/* A check sum with unprintable characters is refused with a printable line. */
 static void test_unprintable_checksum_gives_printable_error(void **unused)
 {
     (void)unused;
@@ -180,7 +180,7 @@ static void test_any_allocation_may_fail(void **unused)
     assert_true(io_fail_everywhere(attempt_read) > 0);
 }
 
-/* A disk that is full leaves the checkpoint from before, and nothing else. */
+/* A full disk keeps the previous checkpoint, and leaves nothing else. */
 static void test_full_disk_keeps_the_old_checkpoint(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* Settings that were not given: which defaults depend on the number and kind of images. */
+/* Settings that were not given: defaults that depend on the number and kind of images. */
 #include "../io_helpers.h"
 
 #include "train/data_defaults.h"
@@ -32,12 +32,12 @@ static void test_batch_and_epochs_follow_the_number_of_images(void **state)
         assert_int_equal(s.options.batch, kinds[i].batch);
         assert_int_equal(s.options.epochs, kinds[i].epochs);
         assert_true(c.batch && c.epochs && !c.flip && !c.resized_crop);
-        /* some hundred steps; and no more than an eighth of the images in a batch, if it can be */
+        /* some hundred steps, and at most an eighth of the images in a batch, if possible */
         const size_t steps = kinds[i].images / (size_t)s.options.batch;
         assert_true(steps * (size_t)s.options.epochs >= DEFAULTS_STEPS);
         assert_true(s.options.batch == 1 || 8 * (size_t)s.options.batch <= kinds[i].images);
     }
-    /* what was given stays, and the rest fits it */
+    /* given settings stay, and the others fit them */
     data_defaults c = chosen_for(FORMAT_PHOTOS, 172, "batch", "64", &s);
     assert_true(!c.batch && c.epochs && c.flip && c.resized_crop);
     assert_int_equal(s.options.batch, 64);

@@ -17,8 +17,8 @@ typedef struct expected {
     int decays; /* a sum of the values of decay_of */
 } expected;
 
-/* Checks the arrays that are listed; of all others it is known that they are like one of them,
- * having the same name in another block. */
+/* Checks the listed arrays, and that every other array has the name of one of them in another
+ * block. */
 static void check_model(const char *model_name, const char *const (*set)[2], const expected *list)
 {
     ssm2d_context *context = make(1);
@@ -67,7 +67,7 @@ static void check_model(const char *model_name, const char *const (*set)[2], con
         MATRIX("blocks.0.attn.proj"), NORM("blocks.0.norm2"), MATRIX("blocks.0.mlp.fc1"),          \
         MATRIX("blocks.0.mlp.fc2"), NORM("norm"), MATRIX("head")
 
-static void test_vit(void **state)
+static void test_decay_of_vit_arrays(void **state)
 {
     (void)state;
     static const expected plain[] = {VIT, {0}};
@@ -102,7 +102,7 @@ static void test_vit(void **state)
     check_model("vit-mini", depthwise, conv);
 }
 
-static void test_swin(void **state)
+static void test_decay_of_swin_arrays(void **state)
 {
     (void)state;
     static const expected list[] = {{"absolute_pos_embed", A | P | E},
@@ -142,11 +142,11 @@ static void test_swin(void **state)
         "blocks.0.mixer.omega", A | P | E                                                          \
     }
 
-static void test_mega(void **state)
+static void test_decay_of_mega_arrays(void **state)
 {
     (void)state;
     static const expected mega[] = {{"pos_embed", A | P | E}, MEGA, {"head.bias", E}, EMA, {0}};
-    /* running moments are no parameters */
+    /* running moments are not parameters */
     static const expected lra[] = {MEGA,
                                    EMA,
                                    {"blocks.0.mega_layer.norm.norm.running_mean", 0},
@@ -163,7 +163,8 @@ static void test_mega(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vit), cmocka_unit_test(test_swin),
-                                       cmocka_unit_test(test_mega)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_decay_of_vit_arrays),
+                                       cmocka_unit_test(test_decay_of_swin_arrays),
+                                       cmocka_unit_test(test_decay_of_mega_arrays)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* A third task (brightness_task.c), one file and one line of tasks.def, in an otherwise unchanged
- * tool: it trains, its metric decides which epoch is best, it is stopped and resumed, evaluated,
+ * tool: it trains, its metric chooses the best epoch, it is stopped and resumed, evaluated,
  * predicted, drawn, reported and exported. */
 #include "../tool/tool_run.h"
 #include "small_data.h"
@@ -132,8 +132,8 @@ static void is_drawn_reported_and_exported(void **state)
     if (tool.code && !strstr(tool.err, "built without")) fail_msg("%s", tool.err);
 }
 
-/* Its metric, a sum of real numbers, goes on from a checkpoint to the same bits; and augmentations
- * of batches act on its targets. */
+/* Its metric, a sum of real numbers, continues from a checkpoint to the same bits; and
+ * augmentations of batches act on its targets. */
 static void is_resumed_to_the_bit(void **state)
 {
     (void)state;

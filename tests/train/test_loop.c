@@ -1,5 +1,5 @@
 /* Whole runs of a tiny model: the same bits on every run and any number of threads, settings that
- * act, weights to begin with. */
+ * have an effect, initial weights from a file. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
@@ -38,7 +38,7 @@ static void test_loss_falls_and_accuracy_rises(void **state)
     s.options.lr = 5e-3;
     s.augment = augment_options_default();
     assert_int_equal(train_settings_set(&s, "test", "drop_path", "0", &error), SSM2D_OK);
-    /* positions are all that counts here */
+    /* only positions matter here */
     assert_int_equal(train_settings_set(&s, "test", "pos_scale", "1", &error), SSM2D_OK);
     if (train_begin(context, path_of("run"), &s, NULL, &result, &error)) fail_msg("%s", error.line);
     if (result.test_score < 0.9) fail_msg("accuracy %g", result.test_score);
@@ -50,7 +50,7 @@ static void test_loss_falls_and_accuracy_rises(void **state)
     assert_string_equal(m.data.names[2], "2");
     assert_true(m.data.norm.std[0] > 0);
     run_model_close(&m);
-    /* and at another size, too */
+    /* also at another size */
     if (run_model_open(context, path_of("run"), RUN_BEST, (int[]){16, 16}, &m, &error))
         fail_msg("%s", error.line);
     assert_true(m.resized);
@@ -61,7 +61,7 @@ static void test_loss_falls_and_accuracy_rises(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Every setting that should change the result does so. */
+/* Every setting that should change the result does. */
 static void test_every_setting_changes_the_result(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void test_every_setting_changes_the_result(void **state)
     free(e.memory);
 }
 
-/* How often a part stands in a text. */
+/* How often a part occurs in a text. */
 static int times_in(const char *text, const char *part)
 {
     int n = 0;
@@ -216,7 +216,7 @@ static void test_run_starts_from_weights_of_another(void **state)
     assert_int_equal(run_path(path_of("plain"), RUN_MODEL, path, &error), SSM2D_OK);
 
     s = tiny();
-    /* it stays where it begins */
+    /* it keeps its initial value */
     s.options.lr = s.options.lr_start = s.options.lr_final = s.options.decay = 0;
     s.options.epochs = 1;
     if (train_settings_set(&s, "test", "start", path, &error)) fail_msg("%s", error.line);
@@ -253,7 +253,7 @@ static void test_run_starts_from_weights_of_another(void **state)
         fail_msg("%s", error.line);
     assert_int_equal(report.new_head, 1);
     assert_int_equal(report.new_mixer_arrays, 0);
-    remove(path); /* a run goes on without it */
+    remove(path); /* a run continues without it */
     if (train_resume(context, path_of("more"), NULL, &result, &error)) fail_msg("%s", error.line);
     assert_int_not_equal(train_begin(context, path_of("none"), &s, NULL, &result, &error),
                          SSM2D_OK);

@@ -1,5 +1,5 @@
-/* Runs that are killed at random moments, stopped or begun twice: they end with the same bits as
- * one that was not. */
+/* Runs that are killed at random moments, stopped or started twice: they end with the same bits as
+ * an undisturbed one. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
@@ -22,8 +22,8 @@ static void kill_at(void *user, const train_progress *p)
     if (++k->now == k->at) raise(SIGKILL);
 }
 
-/* In a child process: resumes the run, or begins it; killed after this many steps, or by a timer
- * (microseconds; 0: not). */
+/* In a child process: resumes the run, or starts it; killed after this many steps, or by a timer
+ * (microseconds; 0: none). */
 static int attempt(const char *run, int threads, long steps, long microseconds)
 {
     int status;
@@ -91,7 +91,7 @@ static void test_run_killed_at_any_time_resumes_to_same_bits(void **state)
         char name[32];
         int kills = 0;
         snprintf(name, sizeof name, "killed%d", round);
-        /* more time with every kill, so that it ends on slow machines */
+        /* more time after every kill, so that it ends on slow machines */
         while (!attempt(path_of(name), 2, 0,
                         1 + (long)(rng_next(&r) % (uint64_t)(whole / 2 + kills * whole / 20))))
             assert_true(++kills < 300);
@@ -102,8 +102,8 @@ static void test_run_killed_at_any_time_resumes_to_same_bits(void **state)
 
 /* ---- stops ----------------------------------------------------------------------------------- */
 
-/* Stopped at each question in turn, between steps and while testing: it is saved, and goes on to
- * the same end. */
+/* Stopped at each stop check in turn, between steps and while testing: the run is saved, and
+ * continues to the same end. */
 static void test_stopped_run_resumes_to_same_bits(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Whole runs on data with binary labels, and with augmentations of every stage, both of them
- * of the test: they learn, are evaluated, stopped and resumed as others are. */
+/* Whole runs on data with binary labels, and with augmentations of every stage, both defined by the
+ * test: they learn, are evaluated, stopped and resumed like others. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
@@ -84,7 +84,7 @@ static void test_attributes_are_learned(void **state)
     assert_int_equal(loss_changed, 0);
 }
 
-/* What was saved evaluates to what the run said: mean accuracy over attributes, mean loss. */
+/* The saved model evaluates to what the run logged: mean accuracy over attributes, mean loss. */
 static void test_saved_model_evaluates_as_logged(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static int same_weights(const char *one, const char *two)
     return same;
 }
 
-/* Attributes are smoothed when binary_smoothing says so, and by nothing else. */
+/* Attributes are smoothed by binary_smoothing, and by nothing else. */
 static void test_only_binary_smoothing_smooths_attributes(void **state)
 {
     (void)state;
@@ -168,8 +168,8 @@ static void test_only_binary_smoothing_smooths_attributes(void **state)
     assert_false(same_weights("run", "smoothed"));
 }
 
-/* All stages at once, on either kind of labels: stopped at each question in turn, a run goes on to
- * the same end; and each augmentation changes it. */
+/* All stages at once, on either kind of labels: stopped at each stop check in turn, a run continues
+ * to the same end; and each augmentation changes the result. */
 static void test_augmentation_stages_resume_to_same_bits(void **state)
 {
     (void)state;

@@ -105,7 +105,7 @@ static void test_running_moments_are_saved_with_weights(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* The mixer of a run that names none is the model's; a file without one means the same. */
+/* A run without a mixer setting has the model's mixer; a file without one means the same. */
 static void test_missing_mixer_means_the_models_own(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void test_missing_mixer_means_the_models_own(void **state)
     cJSON *object = cJSON_Parse("{\"model\": \"mega-lra\"}");
     assert_int_equal(train_settings_from_json(&s, "file", object, &error), SSM2D_OK);
     assert_ptr_equal(s.model.mixer.kind, &layer_ema);
-    assert_int_equal(s.model.channels, 1); /* whatever the data have */
+    assert_int_equal(s.model.channels, 1); /* whatever data the run has */
     cJSON_Delete(object);
     object = cJSON_Parse("{\"model\": \"mega\", \"mixer\": null}");
     assert_int_equal(train_settings_from_json(&s, "file", object, &error), SSM2D_OK);

@@ -1,4 +1,4 @@
-/* Whole runs of a small model of each family beside ViT, which has tests of its own: the same bits
+/* Whole runs of a small model of each family except ViT, which has tests of its own: the same bits
  * on any number of threads and after a stop, learning, and another image size. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"

@@ -1,5 +1,5 @@
-/* Runs on parts of their data: what the best epoch is chosen by, and that an interrupted run has
- * the same parts. */
+/* Runs on parts of their data: which images choose the best epoch, and that an interrupted run
+ * keeps the same parts. */
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "loop_helpers.h"
 
@@ -133,8 +133,8 @@ static void another_split_is_another_run(void **state)
     free(b.memory);
 }
 
-/* Old settings say nothing about the crop, and squash; new ones keep the aspect ratio. */
-static void crops_new_runs_alone(void **state)
+/* Old settings have no crop and squash images; new ones keep the aspect ratio. */
+static void only_new_runs_crop(void **state)
 {
     (void)state;
     const dataset_info info = {.count = 1, .label_count = 2, .channels = 3};
@@ -159,7 +159,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(chooses_by_what_is_held_out, setup, teardown),
         cmocka_unit_test_setup_teardown(resumes_with_the_same_parts, setup, teardown),
         cmocka_unit_test_setup_teardown(another_split_is_another_run, setup, teardown),
-        cmocka_unit_test_setup_teardown(crops_new_runs_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_new_runs_crop, setup, teardown),
     };
     return cmocka_run_group_tests_name("loop_parts", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Runs for which something is missing, full, damaged or not finite: one clear line, and nothing
- * leaks. */
+/* Runs with missing, damaged or non-finite data, or a full disk: a clear one-line error, and
+ * nothing leaks. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
@@ -54,7 +54,7 @@ static void test_moments_that_overflow_keep_last_checkpoint(void **state)
     if (train_settings_set(&s, "test", "start", path, &error)) fail_msg("%s", error.line);
     assert_int_not_equal(train_begin(context, path_of("run"), &s, NULL, &result, &error), SSM2D_OK);
     assert_line("the array moment2 is not finite. Last good checkpoint");
-    /* it can be read, and comes to the same */
+    /* it can be read, and gives the same result */
     assert_int_not_equal(train_resume(context, path_of("run"), NULL, &result, &error), SSM2D_OK);
     assert_line("the array moment2 is not finite. Last good checkpoint");
     ssm2d_context_destroy(context);
@@ -100,13 +100,13 @@ static void forge(ssm2d_context *context, const char *path, long epochs, long st
     train_identity who;
     assert_int_equal(safetensors_open(context, path, &file, &error), SSM2D_OK);
     train_state s = {.count = safetensors_find(file, "weights")->count};
-    float *numbers = calloc(4 * s.count, sizeof *numbers);
-    assert_non_null(numbers);
+    float *arrays = calloc(4 * s.count, sizeof *arrays);
+    assert_non_null(arrays);
     s.arrays =
         (train_arrays){.optimizer = optimizer_at(0),
-                       .weights = numbers,
-                       .optimizer_arrays = {numbers + s.count, numbers + 2 * s.count},
-                       .average = safetensors_find(file, "average") ? numbers + 3 * s.count : NULL};
+                       .weights = arrays,
+                       .optimizer_arrays = {arrays + s.count, arrays + 2 * s.count},
+                       .average = safetensors_find(file, "average") ? arrays + 3 * s.count : NULL};
     safetensors_close(file);
     assert_int_equal(checkpoint_open(context, path, &c, &who, &error), SSM2D_OK);
     assert_int_equal(checkpoint_read(c, &s, &error), SSM2D_OK);
@@ -114,10 +114,10 @@ static void forge(ssm2d_context *context, const char *path, long epochs, long st
     s.step = step;
     assert_int_equal(checkpoint_write(context, path, &s, &who, &error), SSM2D_OK);
     checkpoint_close(c);
-    free(numbers);
+    free(arrays);
 }
 
-/* Counters that no run can have are refused before anything is computed from them. */
+/* Impossible counters are refused before anything is computed from them. */
 static void test_impossible_counters_are_refused(void **state)
 {
     (void)state;
@@ -144,13 +144,13 @@ static void test_other_class_names_are_refused(void **state)
     (void)state;
     const char *names[] = {"cat", "dog"};
     const char *const same[] = {"cat", "dog"}, *const others[] = {"cat", "cow"},
-                      *const numbers[] = {"0", "1"};
+                      *const digits[] = {"0", "1"};
     const run_data data = {.task = &task_classification, .outputs = 2, .names = names};
     assert_int_equal(
         run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = same}, &error),
         SSM2D_OK);
     assert_int_equal(
-        run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = numbers}, &error),
+        run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = digits}, &error),
         SSM2D_OK);
     assert_int_not_equal(
         run_data_matches(&data, &(dataset_info){.label_count = 2, .label_names = others}, &error),
@@ -162,8 +162,8 @@ static void test_other_class_names_are_refused(void **state)
     assert_line("the data have 1 classes, but the model has 2");
 }
 
-/* Classes with identifiers are the same by these or by their names: runs of earlier versions, and
- * folders of images, have the identifiers for names. */
+/* Classes with identifiers are compared by these or by their names: runs of earlier versions, and
+ * folders of images, have identifiers as names. */
 static void test_class_identifiers_match_names_of_older_runs(void **state)
 {
     (void)state;
@@ -259,8 +259,7 @@ static void meter_give(void *memory, void *user)
     free(memory);
 }
 
-/* Some of the allocations of a run fail in turn: the result is always out of memory, and nothing
- * leaks. */
+/* Some allocations of a run fail in turn: the result is always out of memory, and nothing leaks. */
 static void test_failing_allocations_are_errors(void **state)
 {
     (void)state;
@@ -285,8 +284,7 @@ static void test_failing_allocations_are_errors(void **state)
         m.fail_at = -1;
         if (status && status != SSM2D_ERROR_MEMORY) fail_msg("allocation %ld: %s", n, error.line);
         if (status) assert_line("out of memory: ");
-        /* a batch that could not be made ahead may have been made again: then the run went well all
-         * the same */
+        /* a batch that could not be prefetched may have been made later: then the run succeeds */
         assert_int_equal(m.live, live);
     }
     ssm2d_context_destroy(context);

@@ -1,5 +1,5 @@
-/* machines.json: a start on the same machine is counted, one on another is added, and a file that
- * is not such a list stays as it is. */
+/* machines.json: a start on the same machine is counted, another machine is added, and a file that
+ * is not such a list is not changed. */
 #include "../io_helpers.h"
 
 #include "io/json.h"
@@ -50,7 +50,7 @@ static void test_starts_on_one_machine_are_counted(void **state)
     cJSON_Delete(list);
 }
 
-/* However often a run changes machines: the first and the latest stay. */
+/* However often a run changes machines, the first and the latest are kept. */
 static void test_first_and_latest_machines_are_kept(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The measurement of a run: its counts are those of the run, and it leaves nothing behind. And the
- * quartiles of what is measured on several images. */
+/* Measuring a run: its counts are those of the run, and it leaves no files. And the quartiles over
+ * several images. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 

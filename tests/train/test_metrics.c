@@ -1,4 +1,4 @@
-/* metrics.jsonl is taken up where a checkpoint left it, and the curves are drawn. */
+/* metrics.jsonl is continued from a checkpoint, and the curves are drawn. */
 #include "../io_helpers.h"
 
 #include "io/file.h"
@@ -43,7 +43,7 @@ static void test_truncated_metrics_are_continued(void **state)
     add_lines(m, 1, 20);
     metrics_close(m);
     unsigned char *whole = io_get(io_path("m"), &size);
-    /* killed anywhere: taken up at steps 0 to 20, half of a line at the end */
+    /* killed anywhere: continued at steps 0 to 20, with half a line at the end */
     for (long step = 0; step <= 20; step++) {
         io_put("m", whole, size);
         FILE *f = fopen(io_path("m"), "ab");
@@ -60,7 +60,7 @@ static void test_truncated_metrics_are_continued(void **state)
         assert_memory_equal(whole, now, size);
         free(now);
     }
-    /* stopped while evaluating: the step is there, the epoch is not */
+    /* stopped while evaluating: the step is logged, the epoch is not */
     assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 8, 1, &m, &error),
                      SSM2D_OK);
     metrics_close(m);
@@ -91,7 +91,7 @@ static void test_whole_and_empty_runs_are_drawn(void **state)
     assert_int_not_equal(metrics_draw(m, io_path("c.gif"), "all", NULL, 5, &error), SSM2D_OK);
     assert_line(".png, .svg or .pdf");
     metrics_close(m);
-    /* what is read for drawing gives the picture of a run that is resumed */
+    /* metrics that are read for drawing give the picture of the resumed run */
     assert_int_equal(metrics_open(context, io_path("m"), &task_classification, 20, 5, &m, &error),
                      SSM2D_OK);
     assert_int_equal(metrics_draw(m, io_path("written.png"), NULL, NULL, 5, &error), SSM2D_OK);
@@ -153,8 +153,8 @@ static int blue_strokes(const char *path)
     return count;
 }
 
-/* Even a run too short for a line of steps has a training loss: in the legend and in the panel, as
- * the accuracy has. */
+/* Even a run too short for a line of steps has a training loss, in the legend and in the panel,
+ * like the accuracy. */
 static void test_short_runs_have_a_training_loss(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void test_short_runs_have_a_training_loss(void **state)
     metrics_close(m);
 }
 
-/* The names of lines are by the last epoch, not by a step of the next one, which has neither test
+/* The last epoch determines the names of lines, not a step of the next one, which has neither test
  * nor validation images. */
 static void test_legend_names_validation_by_last_epoch(void **state)
 {

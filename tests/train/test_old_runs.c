@@ -1,4 +1,4 @@
-/* Runs of earlier versions: they resume, end where they would have ended, and can be used. */
+/* Runs of earlier versions: they resume, end as they would have ended, and can be used. */
 #define _GNU_SOURCE /* nftw */
 #include "loop_helpers.h"
 
@@ -40,8 +40,8 @@ static float *weights_in(const run_model *m, const char *path)
     return params;
 }
 
-/* Weights agree to the bit where the instruction set is the one that they were made with; else they
- * differ by what rounding becomes in a few steps. */
+/* Weights agree to the bit if the instruction set is the one that made them; otherwise they differ
+ * by rounding over a few steps. */
 static void assert_ends_as(const char *version)
 {
     ssm2d_context *context = make(1);
@@ -87,7 +87,7 @@ static void test_old_run_resumes(void **state)
     assert_int_equal(result.best_epoch, 1);
     assert_false(restored); /* train.json was not edited */
     assert_ends_as("0.1");
-    /* and again: it is complete, and its settings are those of this version by now */
+    /* and again: it is complete, and now has the settings of this version */
     if (train_resume(context, path_of("run"), &hooks, &result, &error)) fail_msg("%s", error.line);
     assert_false(restored);
     ssm2d_context_destroy(context);
@@ -122,7 +122,7 @@ static void test_missing_settings_keep_old_defaults(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* Other data than the run's are still refused. */
+/* Data other than the run's are still refused. */
 static void test_other_data_are_refused(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Linear in training with the matrix products of another library: they are those of our own,
- * whatever the number of threads, to the bit; a library that is out of memory is noticed, while
- * planning or after a run; and signals during a product do no harm. */
+/* Linear in training with the matrix products of another library: equal to our own, the same bits
+ * for any number of threads; when the library is out of memory this is reported, while planning or
+ * after a run; and signals during a product are harmless. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,8 +157,8 @@ static int count_products(const shape *s)
     return count;
 }
 
-/* A run whose last product is out of memory says so, as does one whose first is; one that computes
- * them all is as good as any. */
+/* A run whose last product is out of memory reports it, as does one whose first is; one that
+ * computes all products succeeds. */
 static void test_run_reports_out_of_memory(void **state)
 {
     (void)state;

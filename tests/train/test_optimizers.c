@@ -35,7 +35,7 @@ static ssm2d_context *make(int threads)
     return context;
 }
 
-static float *numbers(uint64_t seed, double scale)
+static float *random_array(uint64_t seed, double scale)
 {
     rng r = rng_seed(seed);
     float *x = malloc(COUNT * sizeof *x);
@@ -63,10 +63,10 @@ static float *run_float(int threads, const optimizer *o, const optimizer_setting
                            .count = COUNT,
                            .span_count = SPANS,
                            .spans = spans,
-                           .weights = numbers(1, 1),
+                           .weights = random_array(1, 1),
                            .arrays = {m, v}};
     for (int t = 1; t <= STEPS; t++) {
-        float *g = numbers(100 + (uint64_t)t, pow(10, t % 5 - 3));
+        float *g = random_array(100 + (uint64_t)t, pow(10, t % 5 - 3));
         step.gradients = g;
         step.lr = lr_at(t);
         step.t = t;
@@ -134,11 +134,11 @@ static double *run_double(const subject *s, double factor)
 {
     double *w = malloc(COUNT * sizeof *w);
     plain *p = calloc(COUNT, sizeof *p);
-    float *start = numbers(1, 1);
+    float *start = random_array(1, 1);
     for (size_t i = 0; i < COUNT; i++) p[i].w = start[i];
     free(start);
     for (int t = 1; t <= STEPS; t++) {
-        float *g = numbers(100 + (uint64_t)t, pow(10, t % 5 - 3));
+        float *g = random_array(100 + (uint64_t)t, pow(10, t % 5 - 3));
         for (size_t i = 0; i < COUNT; i++)
             s->step(&p[i], factor * g[i], lr_at(t) * lr_factor(i), decays(i) ? 0.05 : 0, t,
                     s->nesterov);
@@ -149,7 +149,7 @@ static double *run_double(const subject *s, double factor)
     return w;
 }
 
-/* Lion's sign may differ where its argument is as good as zero: such weights are left out. */
+/* Lion's sign may differ where its argument is almost zero: such weights are left out. */
 static void test_every_optimizer_agrees_with_double(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void test_names_are_those_of_options_and_checkpoints(void **state)
             assert_string_not_equal(o->arrays[i], "average");
         }
         for (int i = 0; i < SUBJECTS; i++) tested |= !strcmp(subjects[i].name, o->name);
-        if (!tested) fail_msg("%s has no plain twin here", o->name);
+        if (!tested) fail_msg("%s has no plain reference here", o->name);
     }
     assert_null(optimizer_names[count]);
     assert_null(optimizer_at(-1));
@@ -213,8 +213,9 @@ static void test_decay_alone_shrinks_chosen_weights(void **state)
 {
     (void)state;
     ssm2d_context *context = make(1);
-    float *w = numbers(3, 1), *before = numbers(3, 1), *zero = calloc(COUNT, sizeof *zero),
-          *m = calloc(COUNT, sizeof *m), *v = calloc(COUNT, sizeof *v);
+    float *w = random_array(3, 1), *before = random_array(3, 1),
+          *zero = calloc(COUNT, sizeof *zero), *m = calloc(COUNT, sizeof *m),
+          *v = calloc(COUNT, sizeof *v);
     optimizer_step step = {.settings = settings,
                            .lr = 0.1,
                            .t = 1,
@@ -240,7 +241,7 @@ static void test_decay_alone_shrinks_chosen_weights(void **state)
 static void test_gradient_norm_does_not_depend_on_threads(void **state)
 {
     (void)state;
-    float *g = numbers(9, 3);
+    float *g = random_array(9, 3);
     double expected = 0, first = 0, *partial = malloc(flat_pieces(COUNT) * sizeof *partial);
     for (size_t i = 0; i < COUNT; i++) expected += (double)g[i] * g[i];
     for (int threads = 1; threads <= 4; threads++) {
@@ -268,7 +269,7 @@ static void test_average_is_exponential(void **state)
 {
     (void)state;
     ssm2d_context *context = make(2);
-    float *w = numbers(5, 1), *e = numbers(6, 1), *before = numbers(6, 1);
+    float *w = random_array(5, 1), *e = random_array(6, 1), *before = random_array(6, 1);
     average_update(context, 0.75, COUNT, w, e);
     for (size_t i = 0; i < COUNT; i++)
         assert_true(fabs(e[i] - (0.75 * before[i] + 0.25 * w[i])) < 1e-6);

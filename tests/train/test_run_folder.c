@@ -1,5 +1,5 @@
-/* The folder of a run among other processes and other people's files: nothing of theirs is ever
- * replaced, and nothing of a run's is left behind. */
+/* The folder of a run beside other processes and other people's files: none of theirs is ever
+ * replaced, and nothing of a run is left behind. */
 #define _GNU_SOURCE
 #include "loop_helpers.h"
 
@@ -119,7 +119,7 @@ static void test_files_of_others_are_kept(void **state)
 
 /* ---- the start of a run ---------------------------------------------------------------------- */
 
-/* Killed after each of the files that a new run writes first: it begins again, and ends as if
+/* Killed after each of the files that a new run writes first: it starts again, and ends as if
  * nothing had happened. */
 static void test_run_killed_at_start_begins_again(void **state)
 {
@@ -149,7 +149,7 @@ static void test_run_killed_at_start_begins_again(void **state)
     ssm2d_context_destroy(context);
 }
 
-/* ---- what killed processes leave ------------------------------------------------------------- */
+/* ---- left over by killed processes ----------------------------------------------------------- */
 
 static void test_only_own_temporary_files_are_removed(void **state)
 {
@@ -212,7 +212,7 @@ static void test_replaced_folder_ends_the_run(void **state)
         assert_line("is no longer the folder of this run");
         assert_int_equal(remove(path_of("run/notes.txt")), 0);
         assert_int_equal(rmdir(path_of("run")), 0); /* nothing else is in it */
-        /* the run goes on where it is now */
+        /* the run continues at its new place */
         if (train_resume(context, path_of("moved"), NULL, &result, &error))
             fail_msg("%s", error.line);
         assert_same(&e, path_of("moved"));
@@ -223,7 +223,7 @@ static void test_replaced_folder_ends_the_run(void **state)
     free(e.memory);
 }
 
-/* ---- weights from elsewhere ------------------------------------------------------------------ */
+/* ---- weights from other programs ------------------------------------------------------------- */
 
 /* A folder as written by save_run of ssm2d.torch: no checkpoint, no number of images, and perhaps
  * no data. */

@@ -1,4 +1,4 @@
-/* Settings of a run: from text and files and back, and what is said about wrong ones. */
+/* Settings of a run: from text and files and back, and messages about wrong ones. */
 #include "../io_helpers.h"
 
 #include "layers/ssm2d/ssm2d_config.h"
@@ -118,7 +118,7 @@ static void test_keys_of_models_are_set(void **state)
     assert_memory_equal(&s.augment, &flipped, sizeof flipped);
     assert_int_equal(train_settings_set(&s, "--set", "log-every", "9", &error), SSM2D_OK);
     assert_int_equal(s.options.log_every, 9);
-    /* another model forgets what was said about the one before, but not the rest */
+    /* another model resets the settings of the one before, but not the rest */
     assert_int_equal(train_settings_set(&s, "--model", "model", "vit", &error), SSM2D_OK);
     assert_int_equal(ssm2d_config_of(&s.model.mixer.values)->directions, 4);
     assert_int_equal(s.options.log_every, 9);
@@ -141,7 +141,7 @@ static void test_keys_of_models_are_set(void **state)
     }
 }
 
-/* An augmentation with an option of every kind, which settings know only by its fields. */
+/* An augmentation with an option of every type, which settings know only by its fields. */
 typedef struct kinds_options {
     int whole, flag, choice, pair[2];
     double real;
@@ -276,7 +276,7 @@ static void test_model_fits_the_data(void **state)
     data.rows = data.cols = 30;
     assert_int_equal(train_settings_fit(&s, &data, &error), SSM2D_OK);
     assert_int_equal(s.model.image[1], 32);
-    /* what is given wins */
+    /* given settings take precedence */
     s = default_settings();
     assert_int_equal(train_settings_set(&s, "--set", "image", "[16, 20]", &error), SSM2D_OK);
     assert_int_equal(train_settings_set(&s, "--set", "channels", "3", &error), SSM2D_OK);

@@ -71,7 +71,7 @@ static ssm2d_status check(const void *v, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-/* ---- printing, for all parts ----------------------------------------------------------------- */
+/* ---- printing for all parts ------------------------------------------------------------------ */
 
 void bench_number(const char *key, double value)
 {
@@ -324,10 +324,10 @@ static const command command_layer_part = {
     "the layer against a Linear layer",
     "Times the layer, forward and forward with backward, beside one Linear layer of as many "
     "channels on the same tokens (oneDNN, same threads and instruction set), beside a copy of "
-    "the input, and the generation of the kernels alone. Look at the ratios: what is compared "
-    "is timed in alternation, so that the speed of the machine cancels out. Below are the shares "
-    "of the machine's multiply-adds and of its memory's speed that the layer reaches, and S4ND and "
-    "EMA on the same arrays, as multiples of the layer's time.\n"
+    "the input, and the generation of the kernels alone. Compare ratios rather than times: all of "
+    "them are timed in alternation, so that the speed of the machine cancels out. Further tables "
+    "show the share of the machine's arithmetic and memory speed that the layer reaches, and the "
+    "times of S4ND and EMA on the same arrays as multiples of the layer's.\n"
     "Without --rows, --cols and --channels, five default cases are timed, in about a minute.\n",
     options,
     check,
@@ -343,8 +343,8 @@ static const command *const parts[] = {
 const command command_bench = {
     "bench",
     "time the layer, training and inference of models, and data",
-    "Compares times: what is compared is timed in alternation, so that the speed of the "
-    "machine cancels out of the ratios.",
+    "Measures ratios of times. The two sides of a ratio are timed in alternation, so that the "
+    "speed of the machine cancels out.",
     NULL,
     NULL,
     NULL,

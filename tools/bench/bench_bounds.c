@@ -1,5 +1,5 @@
-/* bench_bounds - how close the layer comes to its bounds: the machine's multiply-adds, and the
- * bytes that must be read and written. */
+/* bench_bounds - how close the layer comes to the machine's limits: its multiply-adds per second,
+ * and the bytes per second that it can read and write. */
 #include "bench.h"
 
 #include <math.h>
@@ -11,12 +11,12 @@
 static double forward_products(const bench_case *c, const char *algorithm)
 {
     const double rows = (double)c->rows, cols = (double)c->cols, cells = rows * cols;
-    /* a direction reaches a quarter of the pairs of cells, and their borders */
+    /* a direction connects a quarter of the pairs of cells, plus those on borders */
     if (!strcmp(algorithm, "direct"))
         return cells * fmin(c->config.directions * (rows + 1) * (cols + 1) / 4, cells);
     if (!strcmp(algorithm, "fft")) {
-        /* The textbook's count for real data, 2.5 n log2 n operations, forward and inverse, padded
-         * to twice the sides; a complex product is four multiply-adds for two elements. */
+        /* The usual count for real data, 2.5 n log2 n operations, forward and inverse, padded to
+         * twice the sides; a complex product is four multiply-adds for two elements. */
         const double padded = 4 * cells, transform = 1.25 * padded * log2(padded);
         return 2 * transform + 2 * padded;
     }
@@ -66,8 +66,8 @@ void bench_print_bounds(const bench_result *r, const char *name)
 
 void bench_print_bounds_head(void)
 {
-    printf("\nShare of what bounds the layer: of the sgemm peak (multiply-adds as the textbook "
-           "counts them; fft: 2.5 n log2 n\noperations, padded to twice the sides), and of the "
+    printf("\nShare of the machine's limits that the layer reaches: of the sgemm peak (nominal "
+           "multiply-adds; fft: 2.5 n log2 n\noperations, padded to twice the sides), and of the "
            "speed of memcpy, if every array were read or written once.\n");
     printf("%-22s %-7s %21s %21s\n", "", "", "------ forward ------", " forward + backward -");
     printf("%-22s %-7s %10s %10s %10s %10s\n", "case", "algo", "sgemm", "memcpy", "sgemm",

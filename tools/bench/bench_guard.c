@@ -27,7 +27,7 @@ static const option options[] = {
 enum { PASSES = 3, WRITE_PASSES = 5 };
 static const double case_seconds = 3, layer_seconds = 1.5;
 /* A smaller change is never reported: medians of an idle machine differ by as much. */
-static const double least_noise = 0.05;
+static const double min_noise = 0.05;
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
@@ -145,7 +145,7 @@ static ssm2d_status measure(ssm2d_context *context, int count, guard_ratios *r, 
         double *v = p.values[i];
         r->ratios[i].value = bench_median(v, count);
         /* bench_median has sorted them */
-        r->ratios[i].noise = fmax(least_noise, 2 * (v[count - 2] - v[1]) / r->ratios[i].value);
+        r->ratios[i].noise = fmax(min_noise, 2 * (v[count - 2] - v[1]) / r->ratios[i].value);
     }
     *spread = p.spread;
     return status;
@@ -179,7 +179,7 @@ static ssm2d_status compare(const char *path, const guard_ratios *then, const gu
             printf("%-66s %8.3f %8s\n", then->ratios[i].name, then->ratios[i].value, "gone");
     if (!compared)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: no ratio in it is one that this version measures; write it with --write",
+                    "%s: has none of the ratios that this version measures; use --write",
                     text_path(path));
     if (worse)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%d of %d ratios are worse than in %s", worse,
@@ -207,8 +207,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!o->write) {
         if (access(file, F_OK))
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "%s: there are no ratios for this processor (%s); ssm2d bench guard "
-                        "--write, with the version to compare with, measures them",
+                        "%s: there are no ratios for this processor (%s); run ssm2d bench guard "
+                        "--write in the version to compare with",
                         text_path(file), now.kind);
         if ((status = guard_read(context, file, &then, error))) return status;
         if (strcmp(then.kind, now.kind) != 0 || then.threads != now.threads)
@@ -237,7 +237,7 @@ const command command_bench_guard = {
     "processor. Run it in the source tree, on an idle machine; it takes about two minutes.\n"
     "Ratios that are worse by more than the noise in the file are printed as slower, and the exit "
     "code is 1. For a processor without a file, check out the version to compare with, run ssm2d "
-    "bench guard --write, and commit the file; SSM2D_CPU=avx2 has a file of its own.",
+    "bench guard --write, and commit the file; SSM2D_CPU=avx2 uses another file.",
     options,
     NULL,
     run,

@@ -17,9 +17,9 @@
 
 enum { WAVES = 12 };
 
-/* Waves of all lengths, an edge, and grain: about as hard for a JPEG decoder as a photograph. */
+/* Sine waves of many lengths, an edge, and grain: about as hard to decode as a photograph. */
 typedef struct picture {
-    double across[WAVES], down[WAVES], phase[WAVES], height[WAVES];
+    double across[WAVES], down[WAVES], phase[WAVES], amplitude[WAVES];
     double edge;
     rng grain;
 } picture;
@@ -34,7 +34,7 @@ static picture make_picture(uint64_t seed)
         p.across[i] = frequency * cos(angle);
         p.down[i] = frequency * sin(angle);
         p.phase[i] = rng_uniform(&r, 0, 6.283185307179586);
-        p.height[i] = 45 * pow(0.8, i);
+        p.amplitude[i] = 45 * pow(0.8, i);
     }
     p.edge = rng_uniform(&r, -0.5, 0.5);
     return p;
@@ -45,8 +45,8 @@ static void picture_row(picture *p, size_t y, size_t cols, uint8_t *rgb)
     for (size_t x = 0; x < cols; x++) {
         double v = 120 + ((double)x * p->edge > (double)y - 0.5 * (double)cols ? 25 : -25);
         for (int i = 0; i < WAVES; i++)
-            v +=
-                p->height[i] * sin(p->across[i] * (double)x + p->down[i] * (double)y + p->phase[i]);
+            v += p->amplitude[i]
+                 * sin(p->across[i] * (double)x + p->down[i] * (double)y + p->phase[i]);
         const double grain = rng_uniform(&p->grain, -14, 14);
         for (int c = 0; c < 3; c++)
             rgb[3 * x + (size_t)c] = (uint8_t)fmin(fmax(v + grain + 15 * (c - 1), 0), 255);

@@ -1,4 +1,4 @@
-/* bench infer - running a model: many images at a time, and one. */
+/* bench infer - inference of a model, on batches and on single images. */
 #include "bench_model.h"
 #include "tools/setting_hint.h"
 

@@ -169,7 +169,7 @@ int bench_model_ops(const bench_model *m, bench_op ops[BENCH_OPS])
         const node *n = m->graph->nodes[i];
         int k = 0;
         while (k < count && strcmp(ops[k].name, n->op->name)) k++;
-        /* the last place is for the update; there are fewer operators than places */
+        /* the last entry is reserved for the update; there are fewer operators than entries */
         if (k == BENCH_OPS - 1) continue;
         if (k == count) ops[count++] = (bench_op){.name = n->op->name};
         ops[k].nodes++;

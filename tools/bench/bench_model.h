@@ -29,13 +29,12 @@ void bench_model_watch(bench_model *m, bench_watcher *watch, void *arg);
 typedef struct bench_op {
     const char *name;
     int nodes;
-    double forward, backward; /* backward: including what is recomputed for it */
-    /* multiply-adds of matrix products in one run; 0 for operators that have none */
-    double products;
+    double forward, backward; /* backward includes recomputation */
+    double products;          /* multiply-adds of matrix products in one run; 0: it has none */
 } bench_op;
 
 enum { BENCH_OPS = 32 };
-/* Lists the operators and the update of the weights, slowest first. Returns their number. */
+/* Lists the operators and the update of the weights, slowest first. Returns their count. */
 int bench_model_ops(const bench_model *m, bench_op ops[BENCH_OPS]);
 /* Returns the multiply-adds of a run's matrix products, counted from the shapes:
  *

@@ -2,7 +2,7 @@
  * models, ours and oneDNN's.
  *
  * Ours are timed as the operator runs them: packing, bias and all. oneDNN's sgemm is used in the
- * way that is fastest here, as in bench_linear.c: blocks of 512 rows for y = x W^T and dx = dy W,
+ * way that is fastest here, as in bench_sgemm.c: blocks of 512 rows for y = x W^T and dx = dy W,
  * each on one thread; dW = dy^T x cut by its columns. It has no bias to add or to sum. */
 #include "bench.h"
 
@@ -15,9 +15,7 @@
 #include "tools/model_names.h"
 #include "train/onednn.h"
 
-#include <dlfcn.h>
 #include <math.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,10 +172,10 @@ static ssm2d_status ours_create(ssm2d_context *context, const shape *s, int need
 
 typedef struct theirs {
     ssm2d_context *context;
+    product_kind kind;
     size_t m, n, k, tasks;
     const float *x, *w, *dy;
     float *y, *dx, *dw;
-    void (*limit_threads)(int); /* as in bench_linear.c */
 } theirs;
 
 static size_t part(size_t whole, size_t parts, size_t i, size_t *first)
@@ -186,57 +184,37 @@ static size_t part(size_t whole, size_t parts, size_t i, size_t *first)
     return whole * (i + 1) / parts - *first;
 }
 
-/* A block of rows of y, or of dx. */
-static void their_rows(const theirs *t, size_t task, int is_dx)
-{
-    size_t first;
-    const dnnl_dim_t m = (dnnl_dim_t)part(t->m, t->tasks, task, &first), n = (dnnl_dim_t)t->n,
-                     k = (dnnl_dim_t)t->k;
-    const float *x = t->x + first * t->k, *dy = t->dy + first * t->n;
-    if (t->limit_threads) t->limit_threads(1);
-    if (is_dx)
-        dnnl_sgemm('N', 'N', m, k, n, 1, dy, n, t->w, k, 0, t->dx + first * t->k, k);
-    else
-        dnnl_sgemm('N', 'T', m, n, k, 1, x, k, t->w, k, 0, t->y + first * t->n, n);
-}
-
-static void their_y(void *arg, size_t task, int worker)
-{
-    (void)worker;
-    their_rows(arg, task, 0);
-}
-
-static void their_dx(void *arg, size_t task, int worker)
-{
-    (void)worker;
-    their_rows(arg, task, 1);
-}
-
-static void their_dw(void *arg, size_t task, int worker)
+/* A block of rows of y or dx, or of columns of dW. */
+static void their_block(void *arg, size_t task, int worker)
 {
     const theirs *t = arg;
-    size_t first;
-    const dnnl_dim_t cols = (dnnl_dim_t)part(t->k, t->tasks, task, &first), n = (dnnl_dim_t)t->n,
-                     k = (dnnl_dim_t)t->k;
+    const int is_dw = t->kind == PRODUCT_DW;
+    const size_t n = t->n, k = t->k;
+    size_t first, count = part(is_dw ? k : t->m, t->tasks, task, &first);
+    const float *x = t->x + first * k, *dy = t->dy + first * n;
     (void)worker;
-    if (!cols) return;
-    if (t->limit_threads) t->limit_threads(1);
-    dnnl_sgemm('T', 'N', n, cols, (dnnl_dim_t)t->m, 1, t->dy, n, t->x + first, k, 1, t->dw + first,
-               k);
+    if (!count) return;
+    if (is_dw)
+        onednn_sgemm(
+            &(sgemm_args){1, 0, n, count, t->m, t->dy, t->x + first, t->dw + first, n, k, k, 1});
+    else if (t->kind == PRODUCT_DX)
+        onednn_sgemm(&(sgemm_args){0, 0, count, k, n, dy, t->w, t->dx + first * k, n, k, k, 0});
+    else
+        onednn_sgemm(&(sgemm_args){0, 1, count, n, k, x, t->w, t->y + first * n, k, k, n, 0});
+}
+
+static void their_product(void *arg)
+{
+    theirs *t = arg;
+    pool_run(t->context->pool, t->tasks, their_block, t);
 }
 
 static double their_time(theirs *t, product_kind kind)
 {
-    static const pool_task tasks[] = {their_y, their_dx, their_dw};
     const size_t threads = (size_t)ssm2d_context_threads(t->context);
+    t->kind = kind;
     t->tasks = kind == PRODUCT_DW ? threads : threads * div_up_size(t->m, threads * BLOCK);
-    double best = INFINITY;
-    for (int i = 0; i < RUNS; i++) {
-        const double start = bench_now();
-        pool_run(t->context->pool, t->tasks, tasks[kind], t);
-        best = fmin(best, bench_now() - start);
-    }
-    return best;
+    return bench_time(their_product, t, RUNS);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -292,29 +270,15 @@ static ssm2d_status run_shape(ssm2d_context *context, const shape *s, double sec
     ours both = {.context = context}, dw_alone = {.context = context};
     bench_peak *peak = NULL;
     ssm2d_status status = SSM2D_OK;
-    rng r = rng_seed(1);
     for (int i = 0; i < 6 && !status; i++) {
-        a[i] = mem_alloc(context, counts[i] * sizeof **a);
+        a[i] = bench_array(context, counts[i]);
         if (!a[i]) status = fail_memory(error, "Linear of %zu x %zu x %zu", s->m, s->n, s->k);
-        for (size_t k = 0; !status && k < counts[i]; k++) a[i][k] = (float)rng_uniform(&r, -1, 1);
     }
     if (!status) status = ours_create(context, s, 1, a[0], &both, error);
     if (!status) status = ours_create(context, s, 0, a[0], &dw_alone, error);
     if (!status) status = bench_peak_create(context, &peak, error);
-    if (!status) {
-        theirs t = {.context = context,
-                    .m = s->m,
-                    .n = s->n,
-                    .k = s->k,
-                    .x = a[0],
-                    .w = a[1],
-                    .dy = a[2],
-                    .y = a[3],
-                    .dx = a[4],
-                    .dw = a[5]};
-        *(void **)&t.limit_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
-        measure(&both, &dw_alone, &t, peak, seconds, out);
-    }
+    theirs t = {context, PRODUCT_Y, s->m, s->n, s->k, 0, a[0], a[1], a[2], a[3], a[4], a[5]};
+    if (!status) measure(&both, &dw_alone, &t, peak, seconds, out);
     bench_peak_destroy(peak);
     ours_destroy(&both);
     ours_destroy(&dw_alone);

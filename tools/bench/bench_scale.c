@@ -1,4 +1,4 @@
-/* bench scale - predicts images per second for many processes from what is measured on few. */
+/* bench scale - predicts images per second for many processes from measurements with few. */
 #include "bench_model.h"
 #include "bench_step.h"
 #include "core/context.h"
@@ -93,14 +93,14 @@ static ssm2d_status check(const void *v, ssm2d_error *error)
         status = fail(error, SSM2D_ERROR_ARGUMENT, "--latency and --bandwidth: give both or none");
     if (!status && processes()->size == 1 && !o->latency)
         status = fail(error, SSM2D_ERROR_ARGUMENT,
-                      "one process has no network to measure: start it with mpirun -np 2, or give "
+                      "one process cannot measure a network: start it with mpirun -np 2, or give "
                       "--latency 2us --bandwidth 12.5GB/s");
     return status;
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* The time of an exchange of `bytes` with the neighbour, as a stage of a reduction makes it. */
+/* The time of exchanging `bytes` with the neighbour, as in a stage of a reduction. */
 static ssm2d_status time_exchange(char *memory, size_t bytes, int times_each, double *ms,
                                   ssm2d_error *error)
 {
@@ -211,7 +211,7 @@ static ssm2d_status draw(const ssm2d_context *context, const values *o, const sc
     for (int k = 0; k <= USUAL; k++) {
         const scale_network *n = k < USUAL ? &usual[k] : own;
         if (k == USUAL && n->by_processor)
-            continue; /* one machine does not have that many processors */
+            continue; /* measured within one machine, which does not have that many processors */
         if (k == USUAL && is_usual(n)) continue;
         const prediction p = predict(w, n, o->ranks);
         for (int i = 0; i < p.count; i++) {
@@ -391,13 +391,12 @@ done:
 const command command_bench_scale = {
     "bench scale",
     "training in many processes, predicted from few",
-    "Predicts the images per second of training in 1 to 1,024 processes (mpirun), each with as "
-    "many images in a step, by simulating the schedule of a step: the times of its operators, "
-    "which are "
-    "measured, with the buckets of gradients that are sent meanwhile, over a network whose latency "
-    "and bandwidth are measured in mpirun -np 2 or more, or given.\n"
-    "It also times the step of the processes that are running, and prints the error of the "
-    "prediction for them.",
+    "Predicts the images per second of training in 1 to 1,024 processes (mpirun), each with the "
+    "same number of images per step, by simulating the schedule of a step: the measured times of "
+    "its operators, and the buckets of gradients that are sent meanwhile over a network. Latency "
+    "and bandwidth are given, or measured with mpirun -np 2 or more.\n"
+    "It also times a step of the running processes, and prints the error of the prediction for "
+    "them.",
     options,
     check,
     run,

@@ -63,7 +63,7 @@ static simulated_op simulate(simulation *s, const step_record *r, int threads,
     return step;
 }
 
-/* Time of each operator with one thread, from a step that was cut for one thread. */
+/* Adds the time of each operator with one thread, from a step that was split for one thread. */
 static void add_one_thread(simulation *s, const step_record *r)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -78,15 +78,15 @@ static void add_one_thread(simulation *s, const step_record *r)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* A model whose steps are recorded with one thread, cut for `threads`; and the same model with as
- * many real threads, or NULL. */
-typedef struct bed {
+/* A model whose steps are recorded on one thread, split into tasks for `threads`; and the same
+ * model with as many real threads, or NULL. */
+typedef struct testbed {
     ssm2d_context *recording, *real_threads;
     bench_model *recorded, *measured;
     step_trace *trace;
-} bed;
+} testbed;
 
-static void bed_clear(bed *b)
+static void testbed_destroy(testbed *b)
 {
     bench_model_destroy(b->recorded);
     step_trace_destroy(b->trace);
@@ -103,8 +103,8 @@ static ssm2d_status make_context(int threads, ssm2d_context **context, ssm2d_err
     return ssm2d_context_create(&o, context, error);
 }
 
-static ssm2d_status bed_make(bed *b, const model_config *config, size_t batch, int threads,
-                             int measures, ssm2d_error *error)
+static ssm2d_status testbed_create(testbed *b, const model_config *config, size_t batch,
+                                   int threads, int measures, ssm2d_error *error)
 {
     ssm2d_status status = make_context(1, &b->recording, error);
     if (status) return status;
@@ -119,9 +119,9 @@ static ssm2d_status bed_make(bed *b, const model_config *config, size_t batch, i
                                        error);
 }
 
-/* Records steps that are cut for `threads` threads, and (where there is a check) times real ones in
- * alternation. The record is in the memory of the bed. */
-static ssm2d_status record_steps(bed *b, double seconds, int *rounds, simulation_check *check,
+/* Records steps, and with a check times real ones in alternation. The record belongs to the
+ * testbed. */
+static ssm2d_status record_steps(testbed *b, double seconds, int *rounds, simulation_check *check,
                                  double *spread, step_record *record, ssm2d_error *error)
 {
     double measured[MAX_ROUNDS];
@@ -149,13 +149,13 @@ ssm2d_status bench_simulate(const model_config *config, size_t batch, int thread
     ssm2d_status status = pool_costs_measure(&s->costs, error);
     if (status) return status;
     s->check_count = processors_available() < 2 ? 1 : SIMULATION_CHECKS;
-    for (int i = -1; i < s->check_count && !status; i++) { /* -1: the simulated number of threads */
-        bed b = {.trace = NULL};
+    for (int i = -1; i < s->check_count && !status; i++) { /* -1: the threads to simulate */
+        testbed b = {.trace = NULL};
         step_record record;
         simulation_check *check = i < 0 ? NULL : &s->checks[i];
         int rounds;
         const int cut_for = i < 0 ? threads : i + 1;
-        status = bed_make(&b, config, batch, cut_for, check != NULL, error);
+        status = testbed_create(&b, config, batch, cut_for, check != NULL, error);
         void *scratch = b.recording ? mem_alloc(b.recording, pool_schedule_bytes(cut_for)) : NULL;
         if (!status && !scratch) status = fail_memory(error, "%d threads", cut_for);
         if (!status)
@@ -170,7 +170,7 @@ ssm2d_status bench_simulate(const model_config *config, size_t batch, int thread
         }
         if (!status && cut_for == 1 && check) add_one_thread(s, &record);
         if (b.recording) mem_free(b.recording, scratch);
-        bed_clear(&b);
+        testbed_destroy(&b);
     }
     qsort(s->ops, (size_t)s->op_count, sizeof *s->ops, longest_first);
     return status;
@@ -228,9 +228,8 @@ void bench_simulation_table(const simulation *s, size_t batch)
         printf("check: %d thread%s simulated %.4g ms, measured %.4g ms, error %+.1f %%\n",
                s->checks[i].threads, i ? "s" : "", s->checks[i].simulated, s->checks[i].measured,
                100 * error_of(&s->checks[i]));
-    printf("the pool: %.0f ns until a worker sees a run, %.0f ns to take a task, %.0f ns for each "
-           "worker "
-           "at the end\n",
+    printf("thread pool: %.0f ns until a worker sees a run, %.0f ns to take a task, %.0f ns per "
+           "worker at the end\n",
            1e9 * s->costs.signal, 1e9 * s->costs.counter, 1e9 * s->costs.line);
     printf("%-16s %-8s %6s %6s %10s %10s %8s %8s %9s %9s %9s\n", "operator", "", "runs", "tasks",
            "1 thr. ms", "all ms", "speed-up", "share", "serial", "uneven", "pool");

@@ -1,9 +1,9 @@
 /* bench_simulate - predicts the time of a training step with more threads than this machine has.
  *
- * The time of each task of a step is recorded with one thread, the tasks being cut as they would be
- * for all threads, and run through the schedule of the pool. What is not simulated: processors that
- * share memory bandwidth, caches and power. The same simulation for 1 and 2 threads is compared
- * with the times of 1 and 2 real threads. */
+ * A step is split into the tasks that it would have with all threads, but runs on one thread, which
+ * records the time of each task; the tasks then go through the schedule of the pool. Contention for
+ * memory bandwidth, caches and power is not simulated. The same simulation for 1 and 2 threads is
+ * compared with the times of 1 and 2 real threads. */
 #ifndef SSM2D_TOOLS_BENCH_SIMULATE_H
 #define SSM2D_TOOLS_BENCH_SIMULATE_H
 

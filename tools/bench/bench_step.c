@@ -49,8 +49,8 @@ ssm2d_status bench_step_run(bench_step *b, ssm2d_error *error)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* The largest over all processes. */
-static ssm2d_status largest(const bench_step *b, double *value, ssm2d_error *error)
+/* Replaces *value by its maximum over all processes. */
+static ssm2d_status max_over_processes(const bench_step *b, double *value, ssm2d_error *error)
 {
     cluster *c = b->setup.cluster;
     double *all = mem_alloc(b->setup.context, (size_t)c->size * sizeof *all);
@@ -76,7 +76,8 @@ ssm2d_status bench_step_measure(bench_step *b, double seconds, bench_step_cost *
         status = bench_step_run(b, error);
         samples[n] = bench_now() - start;
         const double sent = c->bytes;
-        if (!status) status = largest(b, &samples[n], error); /* so that all make as many steps */
+        /* the same value everywhere, so that all processes run the same number of steps */
+        if (!status) status = max_over_processes(b, &samples[n], error);
         gathered += c->bytes - sent;
         elapsed += samples[n];
     }
@@ -140,14 +141,14 @@ ssm2d_status bench_step_timeline(bench_step *b, double seconds, double *visits, 
         bench_training_update(&b->training);
         const double updated = bench_now();
         double whole = 0;
-        status = largest(b, &whole, error); /* all begin the next one together */
+        status = max_over_processes(b, &whole, error); /* a barrier: all end the step together */
         whole = bench_now() - start - (updated - done);
-        if (!status) status = largest(b, &whole, error);
+        if (!status) status = max_over_processes(b, &whole, error);
         own += done - start;
         slowest += whole;
         *update_ms += updated - done;
     }
-    /* where not all have a processor of their own, some wait for others */
+    /* with fewer processors than processes, some processes wait for others */
     for (int i = 0; i < b->visit_count && !status; i++) visits[i] *= slowest / own / n;
     *update_ms /= n;
     return status;

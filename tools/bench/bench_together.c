@@ -1,4 +1,4 @@
-/* bench_together - `bench train` in several processes: the step that they make together. */
+/* bench_together - `bench train` in several processes: a data-parallel step. */
 #include "bench_model.h"
 #include "bench_step.h"
 #include "core/arith.h"
@@ -11,7 +11,7 @@ enum { ORDERED, UNORDERED, MODES, ROUNDS = 5, SLICES = 8 };
 
 static const char *const names[MODES] = {"ordered", "unordered"};
 
-/* Medians over the rounds, in each of which both ways are timed. */
+/* Medians over the rounds, in each of which both modes are timed. */
 typedef struct outcome {
     bench_step_cost cost[MODES];
     double ratio; /* of the ordered step to the unordered one of the same round */
@@ -60,8 +60,8 @@ static void print_json(const model_config *config, size_t batch, int threads, in
 
 static void print_table(size_t batch, int slices, const outcome *o)
 {
-    printf("\nbatch %zu in %d processes of one machine or more, %d slices (medians of %d rounds)\n",
-           batch, processes()->size, slices, ROUNDS);
+    printf("\nbatch %zu in %d processes, %d slices (medians of %d rounds)\n", batch,
+           processes()->size, slices, ROUNDS);
     printf("%-10s %10s %10s %14s %14s %9s\n", "sum", "images/s", "step ms", "sent MB/step",
            "communicating", "waiting");
     for (int m = 0; m < MODES; m++) {
@@ -82,8 +82,8 @@ ssm2d_status bench_together(ssm2d_context *context, const model_config *config, 
     outcome o;
     if (c->size & (c->size - 1) || batch % (size_t)slices)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--batch=%zu in %d processes: use a power of two of them, and a batch that is "
-                    "a multiple of %d",
+                    "--batch=%zu in %d processes: the number of processes must be a power of two, "
+                    "and the batch a multiple of %d",
                     batch, c->size, slices);
     ssm2d_status status = SSM2D_OK;
     for (int m = 0; m < MODES && !status; m++) {

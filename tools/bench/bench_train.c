@@ -88,14 +88,13 @@ static ssm2d_status check(const void *v, ssm2d_error *error)
 static const option options[] = {
 #include "bench_model_options.def"
     {"simulate-threads", OPTION_INT, BENCH_AT(simulate_threads),
-     "predict the step with this many threads from the times of its tasks, which are measured with "
+     "predict the time of a step with this many threads from the times of its tasks, measured with "
      "one and with two threads (ignores --threads)",
      .low = 1, .high = 1024},
-    {"memory", OPTION_CHOICE, BENCH_AT(memory),
-     "normal, or low, as of train; low is timed beside normal", .choice = memory_name,
-     .default_value = "normal"},
+    {"memory", OPTION_CHOICE, BENCH_AT(memory), "as --memory of train; low is timed beside normal",
+     .choice = memory_name, .default_value = "normal"},
     {"precision", OPTION_CHOICE, BENCH_AT(precision),
-     "float32, or bf16, as of train; bf16 is timed beside float32", .choice = precision_name,
+     "as --precision of train; bf16 is timed beside float32", .choice = precision_name,
      .default_value = "float32"},
     {0}};
 
@@ -109,19 +108,19 @@ const command command_bench_train = {
     "shapes (a Linear layer: forward, dx and dW; attention: 2 products forward, 5 backward), "
     "over the time of the whole step. Peak memory is that of the process with this model "
     "alone.\n"
-    "With --simulate-threads, the time of each task of a step, cut as for all threads, is recorded "
-    "with one thread instead, and the tasks are scheduled as the pool of threads would: each "
-    "thread takes the next task "
-    "when it is free, all wait for the last, and the pool's own time per run is that measured "
-    "here between two threads, times the number of threads where they wait for each other. The "
-    "table shows what limits the speed-up of an operator: work outside tasks "
-    "(serial), threads waiting for the longest task (uneven), and the pool. Memory bandwidth, "
-    "caches and power that processors share are not simulated. The same simulation is compared "
-    "with 1 and 2 real threads: the check's error says how far to trust it.\n"
-    "In several processes (mpirun -np N) it times the step that they make together, of which each "
-    "has a part of the batch, with the sum in a fixed order and without (docs/scaling.md): the "
-    "bytes that a process sends, the part of the time in communication, and the part in which "
-    "nothing is computed for it.\n"
+    "With --simulate-threads, a step is split into the tasks that it would have with that many "
+    "threads, but runs on one thread, which records the time of each task. The tasks are then "
+    "scheduled as the thread pool would: each thread takes the next task when it is free, and all "
+    "wait for the last. The pool's overhead per run is measured between two threads here; where "
+    "threads wait for each other it is multiplied by their number. The table shows what limits the "
+    "speed-up of an operator: work outside tasks (serial), threads waiting for the longest task "
+    "(uneven), and the pool. Contention for memory bandwidth, caches and power is not simulated. "
+    "The same simulation for 1 and 2 threads is compared with real threads; its error shows how "
+    "far to trust the prediction.\n"
+    "In several processes (mpirun -np N) it times a data-parallel step, with the sum of gradients "
+    "in a fixed order and without (docs/scaling.md), and prints the bytes that a process sends, "
+    "the share of the time spent in communication, and the share in which the process waits for "
+    "it.\n"
     "bench/peers/torch_vit.py, torch_swin.py and torch_mega.py time the same with PyTorch.",
     options,
     check,

@@ -11,8 +11,8 @@
 
 /* ---- kind ------------------------------------------------------------------------------------ */
 
-/* The value of a field in the first lines of /proc/cpuinfo, which end with an empty one. Returns
- * its length; 0: there is none. */
+/* Finds a field of the first processor in /proc/cpuinfo, whose lines end with an empty one. Returns
+ * the length of its value, 0 if there is none. */
 static int cpuinfo_field(const char *cpuinfo, const char *name, const char **value)
 {
     const size_t length = strlen(name);
@@ -33,7 +33,7 @@ static int cpuinfo_field(const char *cpuinfo, const char *name, const char **val
     return 0;
 }
 
-/* Adds a word in small letters and digits, with a dash in place of everything else. */
+/* Appends a word in lower case; runs of other characters than letters and digits become a dash. */
 static void add_word(char kind[GUARD_KIND], const char *word, int length)
 {
     size_t used = strlen(kind);
@@ -140,7 +140,7 @@ ssm2d_status guard_read(const ssm2d_context *context, const char *path, guard_ra
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Four digits: more would be noise. */
+/* Further digits would be noise. */
 static double rounded(double value) { return round(value * 1e4) / 1e4; }
 
 static int add_ratio(cJSON *list, const guard_ratio *r)

@@ -20,8 +20,8 @@ typedef struct guard_ratios {
     guard_ratio ratios[GUARD_RATIOS];
 } guard_ratios;
 
-/* The kind of this processor as a file's name without ending: vendor, family, model and name as
- * lscpu shows them, and the instruction set; all in small letters, digits and dashes. cpuinfo: the
+/* The kind of this processor as a file name without extension: vendor, family, model and name as
+ * lscpu shows them, and the instruction set, in lower-case letters, digits and dashes. cpuinfo: the
  * text of /proc/cpuinfo; missing fields are left out. */
 void guard_kind(const char *cpuinfo, const char *instruction_set, char kind[GUARD_KIND]);
 
@@ -32,7 +32,7 @@ ssm2d_status guard_write(const ssm2d_context *context, const char *path, const g
 
 /* The ratio of that name, or NULL. */
 const guard_ratio *guard_find(const guard_ratios *r, const char *name);
-/* How much worse than `then` the value is: 1.1 is 10 % worse, whichever direction is better. */
+/* How much worse than `then` the value is, whether larger or smaller is better; 1.1: 10 % worse. */
 double guard_worse(const guard_ratio *then, double value);
 
 #endif

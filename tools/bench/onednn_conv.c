@@ -1,8 +1,8 @@
-/* onednn_conv - a depthwise convolution with bias by oneDNN, in the memory layout that it prefers,
- * which is not converted from or to ours. As in bench_linear the threads are the context's: each
- * convolves some of the images, on one thread of oneDNN; the gradients of the weights of all parts
- * are added in the end. */
-#include "onednn_conv.h"
+/* onednn_conv - a depthwise convolution with bias by oneDNN, in the memory layout that it prefers;
+ * nothing is converted from or to ours. As in bench_sgemm.c the threads are the context's: each
+ * convolves a part of the batch, on one thread of oneDNN; the weight gradients of all parts are
+ * summed at the end. */
+#include "bench.h"
 
 #include "core/arith.h"
 #include "core/context.h"
@@ -26,10 +26,10 @@ static const int arrays_of[PASSES][MAX_ARGS] = {{SRC, WEIGHTS, BIAS, DST, ARRAYS
                                                 {DIFF_SRC, WEIGHTS, DIFF_DST, ARRAYS},
                                                 {SRC, DIFF_WEIGHTS, DIFF_BIAS, DIFF_DST, ARRAYS}};
 
-/* Some of the images. */
+/* A part of the batch. */
 typedef struct part {
     dnnl_stream_t stream;
-    /* of each pass, since passes may prefer different layouts */
+    /* one per pass, since passes may prefer different layouts */
     dnnl_memory_t memory[PASSES][ARRAYS], scratch[PASSES];
 } part;
 
@@ -37,8 +37,10 @@ struct onednn_conv {
     ssm2d_context *context;
     dnnl_engine_t engine;
     dnnl_primitive_t pass[PASSES];
+    int active; /* bits of the passes to run */
     part *parts;
     size_t count;
+    /* omp_set_num_threads, when oneDNN was built with OpenMP; it acts on the calling thread only */
     void (*limit_threads)(int);
 };
 
@@ -67,7 +69,7 @@ static array_shape any_shape(int rank, const dnnl_dims_t dims, dnnl_memory_desc_
 static void shape_free(dnnl_memory_desc_t *shape) { (void)shape; }
 #endif
 
-/* What a pass computes; hint: that of forward. */
+/* Describes a pass to oneDNN; hint: the description of forward. */
 static dnnl_status_t describe(onednn_conv *c, int pass, array_shape image, array_shape weights,
                               array_shape bias, size_t kernel, dnnl_primitive_attr_t attributes,
                               const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out)
@@ -124,41 +126,24 @@ static void run_pass(const onednn_conv *c, const part *p, int pass)
     dnnl_stream_wait(p->stream);
 }
 
-static void forward_part(void *arg, size_t task, int worker)
+/* Runs the active passes on one part. */
+static void run_part(void *arg, size_t task, int worker)
 {
     const onednn_conv *c = arg;
     (void)worker;
     if (c->limit_threads) c->limit_threads(1);
-    run_pass(c, &c->parts[task], FORWARD);
+    for (int pass = 0; pass < PASSES; pass++)
+        if (c->active >> pass & 1) run_pass(c, &c->parts[task], pass);
 }
 
-static void input_gradient_part(void *arg, size_t task, int worker)
+static void run_passes(onednn_conv *c, int active)
 {
-    const onednn_conv *c = arg;
-    (void)worker;
-    if (c->limit_threads) c->limit_threads(1);
-    run_pass(c, &c->parts[task], BACKWARD_DATA);
+    c->active = active;
+    pool_run(c->context->pool, c->count, run_part, c);
 }
 
-static void train_part(void *arg, size_t task, int worker)
-{
-    const onednn_conv *c = arg;
-    forward_part(arg, task, worker);
-    input_gradient_part(arg, task, worker);
-    run_pass(c, &c->parts[task], BACKWARD_WEIGHTS);
-}
-
-void onednn_conv_forward(void *conv)
-{
-    onednn_conv *c = conv;
-    pool_run(c->context->pool, c->count, forward_part, c);
-}
-
-void onednn_conv_input_gradient(void *conv)
-{
-    onednn_conv *c = conv;
-    pool_run(c->context->pool, c->count, input_gradient_part, c);
-}
+void onednn_conv_forward(void *conv) { run_passes(conv, 1 << FORWARD); }
+void onednn_conv_input_gradient(void *conv) { run_passes(conv, 1 << BACKWARD_DATA); }
 
 static array_shape shape_of(const_dnnl_memory_t memory)
 {
@@ -183,14 +168,14 @@ static void add_up(const onednn_conv *c, int array)
 void onednn_conv_train(void *conv)
 {
     onednn_conv *c = conv;
-    pool_run(c->context->pool, c->count, train_part, c);
+    run_passes(c, 1 << FORWARD | 1 << BACKWARD_DATA | 1 << BACKWARD_WEIGHTS);
     add_up(c, DIFF_WEIGHTS);
     add_up(c, DIFF_BIAS);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Memory of oneDNN with small numbers in it. */
+/* Memory of oneDNN, filled with small values. */
 static int make_memory(const onednn_conv *c, array_shape shape, dnnl_memory_t *memory)
 {
     void *data;
@@ -219,7 +204,7 @@ static int make_part(const onednn_conv *c, part *p, int pass, const_dnnl_primiti
                           &p->scratch[pass]);
 }
 
-/* Returns 0 if oneDNN refuses, or has no memory. */
+/* Returns 0 if oneDNN does not support the shape, or is out of memory. */
 static int make_passes(onednn_conv *c, const onednn_conv_shape *s)
 {
     const dnnl_dim_t H = (dnnl_dim_t)s->channels, side = (dnnl_dim_t)s->kernel;
@@ -257,17 +242,19 @@ ssm2d_status onednn_conv_create(ssm2d_context *context, const onednn_conv_shape 
     ssm2d_status status = onednn_start(context, error);
     if (status) return status;
     onednn_conv *c = mem_alloc(context, sizeof *c);
-    if (!c) return fail_memory(error, "a convolution of oneDNN");
+    if (!c) return fail_memory(error, "oneDNN's convolution");
     *c = (onednn_conv){.context = context, .count = (size_t)ssm2d_context_threads(context)};
-    while (shape->batch % c->count) c->count--; /* all parts are alike */
+    while (shape->batch % c->count) c->count--; /* parts of equal size */
     *(void **)&c->limit_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
-    if (c->limit_threads) c->limit_threads(1); /* primitives are made for as many */
+    if (c->limit_threads) c->limit_threads(1); /* primitives are compiled for this thread count */
     c->parts = mem_alloc(context, c->count * sizeof *c->parts);
     if (!c->parts || dnnl_engine_create(&c->engine, dnnl_cpu, 0) || !make_passes(c, shape)) {
         onednn_conv_destroy(c);
-        return fail(error, SSM2D_ERROR_UNSUPPORTED,
-                    "oneDNN has no depthwise convolution of %zu x %zu x %zu x %zu, or no memory",
-                    shape->batch, shape->rows, shape->cols, shape->channels);
+        return fail(
+            error, SSM2D_ERROR_UNSUPPORTED,
+            "oneDNN does not support a depthwise convolution of %zu x %zu x %zu x %zu, or is "
+            "out of memory",
+            shape->batch, shape->rows, shape->cols, shape->channels);
     }
     *conv = c;
     return SSM2D_OK;

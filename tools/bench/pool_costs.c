@@ -12,30 +12,30 @@ const pool_costs typical_pool_costs = {.signal = 200e-9, .counter = 60e-9, .line
 
 enum { ROUNDS = 2001, TAKES = 2000, LINES = 63, LINE = 64, REPEATS = 15 };
 
-typedef struct meeting {
-    _Alignas(LINE) _Atomic int arrived; /* tasks that have arrived, so that both start together */
+typedef struct shared_lines {
+    _Alignas(LINE) _Atomic int arrived; /* threads at the barrier */
     _Alignas(LINE) _Atomic long counter;
     struct {
         _Alignas(LINE) _Atomic int left;
     } workers[LINES];
     double seconds;
-} meeting;
+} shared_lines;
 
-static void meet(meeting *m, int round)
+static void barrier(shared_lines *m, int round)
 {
     atomic_fetch_add(&m->arrived, 1);
     while (atomic_load(&m->arrived) < 2 * round) {
     }
 }
 
-/* The threads increment the counter in turn, each as soon as it sees the other's increment: if they
- * did so as fast as possible, a processor would keep the line for many increments. The line moves
- * twice for each: for reading, and for writing. */
-static void take_numbers(void *arg, size_t task, int worker)
+/* The threads increment the counter in turn, each as soon as it sees the other's increment: without
+ * taking turns, a processor would keep the line for many increments. The line moves twice for each
+ * increment: for reading, and for writing. */
+static void alternate(void *arg, size_t task, int worker)
 {
-    meeting *m = arg;
+    shared_lines *m = arg;
     (void)worker;
-    meet(m, 1);
+    barrier(m, 1);
     const double start = clock_seconds();
     for (int i = 0; i < TAKES; i++) {
         while ((size_t)atomic_load(&m->counter) % 2 != task) {
@@ -45,16 +45,16 @@ static void take_numbers(void *arg, size_t task, int worker)
     if (task == 0) m->seconds = (clock_seconds() - start) / (2 * 2 * TAKES);
 }
 
-/* One thread writes as many lines as 64 threads have; the other reads them, as close_gate does, but
- * not in order, because the processor would prefetch them, which it cannot when each was written by
- * another one. */
+/* One thread writes as many lines as 64 threads have; the other reads them, as close_gate does. Not
+ * in order, because the processor would prefetch them, which it cannot do for lines that different
+ * processors have written. */
 static void read_lines(void *arg, size_t task, int worker)
 {
-    meeting *m = arg;
+    shared_lines *m = arg;
     (void)worker;
-    meet(m, 1);
+    barrier(m, 1);
     for (int i = 0; task == 1 && i < LINES; i++) atomic_store(&m->workers[i].left, 1);
-    meet(m, 2);
+    barrier(m, 2);
     if (task == 1) return;
     const double start = clock_seconds();
     for (int i = 0; i < LINES; i++)
@@ -63,34 +63,34 @@ static void read_lines(void *arg, size_t task, int worker)
     m->seconds = (clock_seconds() - start) / LINES;
 }
 
-/* Ends when both threads are in it. */
-static void only_meet(void *arg, size_t task, int worker)
+/* Makes sure that both threads take part in a run. */
+static void only_barrier(void *arg, size_t task, int worker)
 {
     (void)task;
     (void)worker;
-    meet(arg, 1);
+    barrier(arg, 1);
 }
 
-/* The median of a few: on a busy machine one of the two threads may not run for a while. */
+/* The median of a few runs: on a busy machine one of the two threads may not run for a while. */
 static double median_of(pool *p, pool_task run)
 {
     double times[REPEATS];
     for (int i = 0; i < REPEATS; i++) {
-        meeting m = {.seconds = 0};
+        shared_lines m = {.seconds = 0};
         pool_run(p, 2, run, &m);
         times[i] = m.seconds;
     }
     return bench_median(times, REPEATS);
 }
 
-/* A run that both threads take part in. */
+/* The time of a run that both threads take part in. */
 static double shared_run(pool *p)
 {
     double times[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) {
-        meeting m = {.seconds = 0};
+        shared_lines m = {.seconds = 0};
         const double start = clock_seconds();
-        pool_run(p, 2, only_meet, &m);
+        pool_run(p, 2, only_barrier, &m);
         times[i] = clock_seconds() - start;
     }
     return bench_median(times, ROUNDS);
@@ -106,7 +106,7 @@ ssm2d_status pool_costs_measure(pool_costs *costs, ssm2d_error *error)
     o.threads = 2;
     ssm2d_status status = ssm2d_context_create(&o, &context, error);
     if (status) return status;
-    costs->counter = median_of(context->pool, take_numbers);
+    costs->counter = median_of(context->pool, alternate);
     costs->line = median_of(context->pool, read_lines);
     /* The rest of a run: the worker takes a task, the caller sees it arrive, both find no task
      * left, and the caller reads one line. */

@@ -3,69 +3,69 @@
 #include "core/arith.h"
 #include "core/pool.h"
 
-/* A thread, and when it is free. */
-typedef struct hand {
-    double free;
-    int group, groups_left; /* where it takes tasks, and how many groups it will check after it */
-} hand;
+/* A simulated thread. */
+typedef struct worker {
+    double free;            /* the time when it can take a task */
+    int group, groups_left; /* from which it takes tasks; how many it will check after this one */
+} worker;
 
-typedef struct hand_group {
+typedef struct task_group {
     size_t next, end;
-    double free; /* when its counter is */
-} hand_group;
+    double free; /* the time when its counter can be incremented */
+} task_group;
 
 size_t pool_schedule_bytes(int threads)
 {
-    return (size_t)threads * sizeof(hand) + POOL_GROUPS * sizeof(hand_group);
+    return (size_t)threads * sizeof(worker) + POOL_GROUPS * sizeof(task_group);
 }
 
-/* hands is a heap with the one that is free first at the top, which `value` replaces. */
-static void replace_top(hand *hands, int count, hand value)
+/* Replaces the top of the heap, the worker that is free first, by `value`. */
+static void replace_top(worker *workers, int count, worker value)
 {
     int at = 0;
     for (int child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && hands[child + 1].free < hands[child].free) child++;
-        if (hands[child].free >= value.free) break;
-        hands[at] = hands[child];
+        if (child + 1 < count && workers[child + 1].free < workers[child].free) child++;
+        if (workers[child].free >= value.free) break;
+        workers[at] = workers[child];
     }
-    hands[at] = value;
+    workers[at] = value;
 }
 
 double pool_schedule(const double *seconds, size_t tasks, int threads, const pool_costs *costs,
                      void *scratch)
 {
     const int size = (int)pool_group_size((size_t)threads), groups = div_up(threads, size);
-    hand_group *group = scratch;
-    hand *hands = (hand *)(void *)(group + groups);
+    task_group *group = scratch;
+    worker *workers = (worker *)(void *)(group + groups);
     double end = 0;
-    if (tasks < 2 || threads == 1) { /* the caller does them, without opening a round */
+    if (tasks < 2 || threads == 1) { /* the caller runs them without opening a round */
         for (size_t i = 0; i < tasks; i++) end += seconds[i];
         return end;
     }
     for (int i = 0; i < groups; i++)
-        group[i] = (hand_group){i ? group[i - 1].end : 0,
+        group[i] = (task_group){i ? group[i - 1].end : 0,
                                 pool_group_end(tasks, (size_t)threads, (size_t)i), 0};
     const double opened = costs->line * groups;
     for (int i = 0; i < threads; i++)
-        hands[i] = (hand){opened + (i ? costs->signal : 0), i / size, groups - 1};
+        workers[i] = (worker){opened + (i ? costs->signal : 0), i / size, groups - 1};
     for (int active = threads; active;) {
-        hand h = hands[0];
-        hand_group *g = &group[h.group];
+        worker w = workers[0];
+        task_group *g = &group[w.group];
         if (g->next < g->end) {
-            const double begin = h.free > g->free ? h.free : g->free;
+            const double begin = w.free > g->free ? w.free : g->free;
             g->free = begin + costs->counter;
-            h.free = g->free + seconds[g->next++];
-            end = h.free > end ? h.free : end;
-            replace_top(hands, active, h);
-        } else if (h.groups_left) {
-            h.group = (h.group + 1) % groups;
-            h.groups_left--;
-            h.free += costs->line;
-            replace_top(hands, active, h);
+            w.free = g->free + seconds[g->next++];
+            end = w.free > end ? w.free : end;
+            replace_top(workers, active, w);
+        } else if (w.groups_left) {
+            w.group = (w.group + 1) % groups;
+            w.groups_left--;
+            w.free += costs->line;
+            replace_top(workers, active, w);
         } else {
-            end = h.free > end ? h.free : end;
+            end = w.free > end ? w.free : end;
             active--;
-            replace_top(hands, active, hands[active]);
+            replace_top(workers, active, workers[active]);
         }
     }
     return end + costs->line * (threads - 1);

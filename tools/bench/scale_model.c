@@ -4,15 +4,15 @@
 
 /* A bucket that is being exchanged. */
 typedef struct lane {
-    int stage;   /* -1: not begun; 2n: done */
-    double here; /* when the exchange of its stage is complete */
+    int stage;      /* -1: not begun; 2n: done */
+    double arrival; /* when the exchange of its stage is complete */
 } lane;
 
 typedef struct simulation {
     const scale_work *work;
     const scale_network *network;
     int stages;  /* n, log2 of the processes */
-    double now;  /* ms: what the process has computed so far */
+    double now;  /* ms: up to when the process has computed */
     double link; /* when the network is free */
     int begun, done;
     lane lanes[SCALE_BUCKETS];
@@ -31,12 +31,12 @@ static void exchange(simulation *s, int bucket)
     const double time = bytes_of(s, bucket, l->stage) / s->network->bandwidth;
     if (s->network->by_processor) {
         s->now += time;
-        l->here = s->now + s->network->latency;
+        l->arrival = s->now + s->network->latency;
         return;
     }
     const double start = fmax(s->now, s->link);
     s->link = start + time;
-    l->here = start + time + s->network->latency;
+    l->arrival = start + time + s->network->latency;
 }
 
 /* Simulates reduction_progress: adds what has arrived, and starts the next stage. */
@@ -44,7 +44,7 @@ static void progress(simulation *s)
 {
     for (int i = 0; i < s->begun; i++) {
         lane *l = &s->lanes[i];
-        while (l->stage < 2 * s->stages && l->here <= s->now) {
+        while (l->stage < 2 * s->stages && l->arrival <= s->now) {
             if (l->stage < s->stages) s->now += bytes_of(s, i, l->stage) / s->work->add;
             if (++l->stage == 2 * s->stages)
                 s->done++;
@@ -68,7 +68,7 @@ static double next_arrival(const simulation *s)
 {
     double next = INFINITY;
     for (int i = 0; i < s->begun; i++)
-        if (s->lanes[i].stage < 2 * s->stages) next = fmin(next, s->lanes[i].here);
+        if (s->lanes[i].stage < 2 * s->stages) next = fmin(next, s->lanes[i].arrival);
     return next;
 }
 

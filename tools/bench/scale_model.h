@@ -33,11 +33,11 @@ enum { SCALE_BUCKETS = 1024 };
 
 typedef struct scale_step {
     double ms;      /* of the step */
-    double exposed; /* ms of it that it would not take in one process */
+    double exposed; /* ms of communication that is not hidden behind computation */
 } scale_step;
 
-/* Returns the step of `ranks` processes, a power of two, each with one slice. All processes are
- * alike, so that one of them is simulated. */
+/* Returns the step of `ranks` processes, a power of two, each with one slice. All processes behave
+ * alike, so only one of them is simulated. */
 scale_step scale_simulate(const scale_work *work, const scale_network *network, int ranks);
 
 #endif

@@ -23,8 +23,8 @@ typedef struct step_record {
 
 typedef struct step_trace step_trace;
 
-/* Until the trace is destroyed, the context cuts work for `threads` threads and runs it on the
- * caller's thread. */
+/* Until the trace is destroyed, the context splits work into tasks for `threads` threads and runs
+ * them on the caller's thread. */
 ssm2d_status step_trace_create(ssm2d_context *context, int threads, int max_steps, step_trace **out,
                                ssm2d_error *error);
 void step_trace_destroy(step_trace *t);

@@ -1,8 +1,7 @@
-/* ssm2d filter - a layer over a picture, row by row as it is decoded, in memory that does not
+/* ssm2d filter - runs a layer over a picture, row by row as it is decoded, in memory that does not
  * depend on the height. */
 #include "core/context.h"
 #include "core/status.h"
-#include "filter_picture.h"
 #include "filter.h"
 #include "io/text.h"
 #include "layers/ssm2d/ssm2d_config.h"
@@ -62,7 +61,7 @@ static const option options[] = {
      "refuse pictures with more pixels than this before decoding them", .low = 1, .high = 1e15,
      .default_value = "268435456"},
     {"in-memory", OPTION_FLAG, offsetof(values, in_memory),
-     .help = "load the whole picture; needed by directions that look at rows below"},
+     .help = "load the whole picture; required by directions that look at rows below"},
     {0}};
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -75,7 +74,7 @@ static const char *format_of(const char *path)
     return is_stream(path) ? "PNG" : image_written_as(path);
 }
 
-/* Refuses an option of one kind of layer that is given for another; its names may be NULL. */
+/* Refuses options that belong to another kind of layer than the one that is run. */
 static ssm2d_status refuse_others(const values *o, ssm2d_error *error)
 {
     const char *trail = !isnan(o->angle)    ? "angle"
@@ -107,12 +106,13 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                     text_path(o->output), image_written_endings((char[IMAGE_LIST]){0}));
     if (is_stream(o->output) && isatty(STDOUT_FILENO))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--output=-: standard output is a terminal, which shows no pictures");
+                    "--output=-: standard output is a terminal: redirect it to a file or a pipe");
     if (o->quality != OPTION_UNSET && strcmp(format_of(o->output), "JPEG"))
         return fail(error, SSM2D_ERROR_ARGUMENT, "--quality is for JPEG files");
     if (o->angle > 180 && o->angle < 360 && !o->in_memory)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--angle=%g: a trail upwards needs rows that are not read yet: use --in-memory",
+                    "--angle=%g: a trail upwards needs rows below, which are not read yet: use "
+                    "--in-memory",
                     o->angle);
     return refuse_others(o, error);
 }
@@ -172,7 +172,7 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
 
 /* ---- row by row, or the whole picture at once ------------------------------------------------ */
 
-/* Whether a direction looks at rows below; *first is the first such. */
+/* Whether a direction looks at rows below; *first is the first that does, counted from 1. */
 static int looks_below(const job *j, int *first)
 {
     for (int r = 0; r < j->config.directions; r++)
@@ -193,7 +193,7 @@ static ssm2d_status create_output(job *j, ssm2d_error *error)
 }
 
 /* Allocates u, y and alphas for `rows` rows. */
-static ssm2d_status take_memory(job *j, size_t rows, double **u, double **y, ssm2d_error *error)
+static ssm2d_status alloc_planes(job *j, size_t rows, double **u, double **y, ssm2d_error *error)
 {
     size_t cells, all;
     int good = !__builtin_mul_overflow(rows, j->picture.info.cols, &cells)
@@ -224,7 +224,7 @@ static ssm2d_status run_stream(job *j, ssm2d_error *error)
                     "%s: direction %d of %d looks at rows below, which are not read yet: use "
                     "--in-memory, or directions 1, or 2 with pair columns",
                     text_path(j->options->config), first, j->config.directions);
-    ssm2d_status status = take_memory(j, 1, &u, &y, error);
+    ssm2d_status status = alloc_planes(j, 1, &u, &y, error);
     if (status) goto done;
     if ((status = ssm2d_stream_create_double(j->context, &layer, j->picture.batch,
                                              j->picture.info.cols, j->params, &stream, &why))) {
@@ -247,25 +247,17 @@ done:
     return status;
 }
 
-static ssm2d_status read_rows(const job *j, double *u, ssm2d_error *error)
+/* Reads all rows into u, or writes those of y if u is NULL. */
+static ssm2d_status transfer_rows(const job *j, double *u, const double *y, ssm2d_error *error)
 {
-    progress p = progress_start("ssm2d filter: reading row", j->picture.info.rows);
+    const size_t rows = j->picture.info.rows;
+    progress p =
+        progress_start(u ? "ssm2d filter: reading row" : "ssm2d filter: writing row", rows);
     ssm2d_status status = SSM2D_OK;
-    for (size_t row = 0; row < j->picture.info.rows && !status; row++) {
+    for (size_t row = 0; row < rows && !status; row++) {
         progress_show(&p, row);
-        status = filter_read_row(&j->picture, u, j->picture.info.rows, row, error);
-    }
-    progress_end(&p);
-    return status;
-}
-
-static ssm2d_status write_rows(const job *j, const double *y, ssm2d_error *error)
-{
-    progress p = progress_start("ssm2d filter: writing row", j->picture.info.rows);
-    ssm2d_status status = SSM2D_OK;
-    for (size_t row = 0; row < j->picture.info.rows && !status; row++) {
-        progress_show(&p, row);
-        status = filter_write_row(&j->picture, y, j->picture.info.rows, row, row, error);
+        status = u ? filter_read_row(&j->picture, u, rows, row, error)
+                   : filter_write_row(&j->picture, y, rows, row, row, error);
     }
     progress_end(&p);
     return status;
@@ -281,19 +273,19 @@ static ssm2d_status run_in_memory(job *j, ssm2d_error *error)
     ssm2d_status status;
     plan_options.batch = j->picture.batch;
     plan_options.grid = ssm2d_grid_2d(j->picture.info.rows, j->picture.info.cols);
-    plan_options.type =
-        SSM2D_DOUBLE; /* so that streaming and --in-memory round to the same bytes */
+    /* so that streaming and --in-memory round to the same bytes */
+    plan_options.type = SSM2D_DOUBLE;
     plan_options.inference = 1;
-    /* a photograph has many cells and few channels: the recurrence is faster there than transforms,
-     * and needs a row of memory where they need hundreds of bytes for each pixel */
+    /* a photograph has many cells and few channels: there the recurrence is faster than transforms,
+     * and needs one row of memory where they need hundreds of bytes per pixel */
     if (!j->config.trunc_rows && !j->config.trunc_cols) plan_options.algorithm = "scan";
     if ((status = ssm2d_plan_create(j->context, &layer, &plan_options, &plan, error))) goto done;
     if ((status = ssm2d_workspace_create(plan, &workspace, error))) goto done;
-    if ((status = take_memory(j, j->picture.info.rows, &u, &y, error))) goto done;
-    if ((status = read_rows(j, u, error))) goto done;
+    if ((status = alloc_planes(j, j->picture.info.rows, &u, &y, error))) goto done;
+    if ((status = transfer_rows(j, u, NULL, error))) goto done;
     ssm2d_forward_double(plan, workspace, j->params, u, y);
     if ((status = create_output(j, error))) goto done;
-    status = write_rows(j, y, error);
+    status = transfer_rows(j, NULL, y, error);
 done:
     ssm2d_workspace_destroy(workspace);
     ssm2d_plan_destroy(plan);
@@ -337,12 +329,11 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Runs a layer over a picture while it is decoded, row by row: memory does not depend on "
-    "the height of a PNG or JPEG that is stored upright. Each colour of the picture, scaled to "
-    "0..1, is a channel of the "
-    "layer; the output is clamped to 0..1. A PNG keeps the 16 bits and the alpha of the "
-    "picture; in a JPEG or PDF samples have 8 bits, and transparent pixels are blended over "
-    "white.\n"
+    "Runs a layer over a picture while it is decoded, row by row: memory does not depend on the "
+    "height of a PNG or JPEG that is stored upright. Each colour of the picture, scaled to 0..1, "
+    "is a channel of the layer; the output is clamped to 0..1. A PNG keeps the 16 bits and the "
+    "alpha of the picture; in a JPEG or PDF samples have 8 bits, and transparent pixels are "
+    "blended over white.\n"
     "\n"
     "Without --config and --run the layer is a soft motion blur: every pixel leaves a trail "
     "that fades and widens in one direction. Its weights are positive, and those inside the "
@@ -353,10 +344,10 @@ static const char about[] =
     "\n"
     "  {\"directions\": 2, \"pair\": \"columns\", \"norm\": \"relaxed\", \"seed\": 3}\n"
     "\n"
-    "--run shows what a trained model does in one of its blocks: every colour of the picture "
-    "goes through the block's layer as if pixels were patches, D included and a LayerNorm left "
-    "out, through one --channel of it or the mean of all. ssm2d kernels RUN draws the kernels "
-    "of these channels.\n"
+    "--run shows what a trained model does in one of its blocks: the block's layer runs over every "
+    "colour of the picture as if pixels were patches, including D but not LayerNorm, with one "
+    "--channel of the layer or the mean of all. ssm2d kernels RUN draws the kernels of these "
+    "channels.\n"
     "\n"
     "One pass over the rows is enough for directions that look upwards: directions 1, and 2 "
     "with pair columns. Others need --in-memory, which --run turns on by itself. Long jobs "

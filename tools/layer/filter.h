@@ -1,12 +1,18 @@
-/* filter - the layers that `ssm2d filter` runs over a picture: that of a trained model's block, and
- * one with chosen parameters. Both make a configuration and the parameters of a layer, in double,
- * which the caller frees with mem_free. */
+/* filter - the parts of `ssm2d filter`: the layer that it runs, and the conversion of the picture
+ * to the layer's input and back. */
 #ifndef SSM2D_TOOLS_FILTER_H
 #define SSM2D_TOOLS_FILTER_H
 
+#include "io/image.h"
 #include "layers/ssm2d/ssm2d_config.h"
 #include "train/run_folder.h"
 
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+/* Both functions make a configuration, and parameters in double that the caller frees with
+ * mem_free. */
+
+/* The layer of a block of a trained model. */
 typedef struct filter_run {
     const char *folder;
     run_file weights;
@@ -30,5 +36,31 @@ typedef struct filter_trail {
 ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail *trail,
                                 int channels, ssm2d_config *config, double **params,
                                 ssm2d_error *error);
+
+/* ---- the picture (filter_picture.c) ---------------------------------------------------------- */
+
+/* The layer's input are planes with values from 0 to 1: the colours, and for a trail alpha and a
+ * plane of ones. The output for the plane of ones is the sum of the weights inside the picture, by
+ * which the other planes are divided. A trail's colours are multiplied by alpha before and divided
+ * by it after, so that transparent pixels leave no colour behind; other layers leave alpha as it
+ * is. */
+typedef struct filter_picture {
+    image_info info;
+    image_reader *reader;
+    image_writer *writer;
+    int colours, alpha; /* 1 or 3 colours; whether there is an alpha channel */
+    int coverage;       /* whether there is a plane of ones, for a trail */
+    int planes;
+    size_t batch;     /* of the layer: 1 if planes are its channels, else one image per plane */
+    void *bytes;      /* one row of the picture */
+    uint16_t *alphas; /* [rows in memory][cols]; NULL if there is none or the layer has it */
+} filter_picture;
+
+/* Reads the next row of the picture into row `row` of u, [batch][rows][cols][channels]. */
+ssm2d_status filter_read_row(const filter_picture *p, double *u, size_t rows, size_t row,
+                             ssm2d_error *error);
+/* Writes row `row` of y as the next row of the picture; picture_row, its index, is for messages. */
+ssm2d_status filter_write_row(const filter_picture *p, const double *y, size_t rows, size_t row,
+                              size_t picture_row, ssm2d_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-#include "filter_picture.h"
+#include "filter.h"
 
 #include "core/status.h"
 
@@ -26,7 +26,6 @@ static void put_sample(const filter_picture *p, size_t i, unsigned value)
 
 static double white(const filter_picture *p) { return p->info.depth == 16 ? 65535 : 255; }
 
-/* Reads the next row of the picture into row `row` of u, which has `rows` rows. */
 ssm2d_status filter_read_row(const filter_picture *p, double *u, size_t rows, size_t row,
                              ssm2d_error *error)
 {
@@ -47,7 +46,7 @@ ssm2d_status filter_read_row(const filter_picture *p, double *u, size_t rows, si
     return SSM2D_OK;
 }
 
-/* The samples of one pixel from the layer's output. Returns 0 when one of them is not finite. */
+/* Converts the layer's output to the samples of one pixel. Returns 0 if one is not finite. */
 static int write_pixel(const filter_picture *p, const double *y, size_t rows, size_t row,
                        size_t col)
 {
@@ -71,11 +70,11 @@ static int write_pixel(const filter_picture *p, const double *y, size_t rows, si
 }
 
 ssm2d_status filter_write_row(const filter_picture *p, const double *y, size_t rows, size_t row,
-                              size_t number, ssm2d_error *error)
+                              size_t picture_row, ssm2d_error *error)
 {
     for (size_t col = 0; col < p->info.cols; col++)
         if (!write_pixel(p, y, rows, row, col))
             return fail(error, SSM2D_ERROR_ARGUMENT,
-                        "row %zu: the layer's output is not finite: use norm relaxed", number);
+                        "row %zu: the layer's output is not finite: use norm relaxed", picture_row);
     return image_write_row(p->writer, p->bytes, error);
 }

@@ -1,11 +1,13 @@
-/* The kernel of channel h is the sum over directions r of C[c(r,h)] applied to system k(r,h); the
- * coordinates of a state do not influence each other. So the mean over channels is one channel
+/* filter_run - one channel of a trained layer, or the mean of all, as a layer of one channel.
+ *
+ * The kernel of channel h is the sum over directions r of C[c(r,h)] applied to system k(r,h); the
+ * coordinates of a state are independent of each other. So the mean over channels is one channel
  * again, whose state has the coordinates of every (system, row of C) that a direction uses, one
  * group after the other, with C weighted by how many channels use it:
  *
  *     mean over h of K_h = sum over r, groups g of (uses_g / H) * K_g
  *
- * A layer divides C by the square root of d_state, which is compensated for. */
+ * A layer divides C by the square root of d_state, which `stretch` compensates for. */
 #include "filter.h"
 
 #include "core/arith.h"
@@ -49,7 +51,7 @@ static void copy_rows(const ssm2d_param *from, const ssm2d_param *to, const floa
                 * (double)source[from->offset + (which * from->shape[1] + (size_t)row) * N + n];
 }
 
-/* Sets all groups of direction r; those that it does not have stay zero in C. */
+/* Sets all groups of direction r; C stays zero for groups that it does not have. */
 static void fill_direction(const ssm2d_config *layer, const ssm2d_config *one, const float *source,
                            const group *groups, int count, int channels, int r, double *params)
 {
@@ -72,7 +74,7 @@ static double mean(const float *values, int first, int count)
     return sum / count;
 }
 
-/* Makes one channel of channels first .. first + count - 1 of the layer. */
+/* Makes one channel, the mean of channels first .. first + count - 1 of the layer. */
 static ssm2d_status one_channel(const ssm2d_context *context, const ssm2d_config *layer,
                                 const float *source, int first, int count, ssm2d_config *config,
                                 double **params, ssm2d_error *error)

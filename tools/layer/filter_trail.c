@@ -1,4 +1,6 @@
-/* The kernel is a random walk that steps right with probability f, else down, and goes on with
+/* filter_trail - a layer that draws a trail behind every pixel.
+ *
+ * The kernel is a random walk that steps right with probability f, else down, and continues with
  * probability s:
  *
  *     t[0,0] = 1,  t[i,j] = s*f*t[i,j-1] + s*(1-f)*t[i-1,j],  t = h + v
@@ -15,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The raw parameter whose sigmoid is a; a is kept away from 0 and 1, which no parameter reaches. */
+/* The raw parameter whose sigmoid is a; a is clamped, as no finite parameter reaches 0 or 1. */
 static double raw_of(double a)
 {
     a = fmin(fmax(a, 1e-9), 1 - 1e-9);
@@ -44,7 +46,7 @@ ssm2d_status filter_trail_layer(const ssm2d_context *context, const filter_trail
     c.pair = SSM2D_PAIR_COLUMNS;
     c.norm = SSM2D_NORM_NONE;
     c.values = SSM2D_REAL;
-    c.c_per_channel = 1; /* C per direction, too */
+    c.c_per_channel = 1; /* which also separates C by direction */
     c.skip = 1;
     const ssm2d_layer layer = layer_of(&layer_ssm2d, &c);
     ssm2d_status status = layer_check(&layer, error);

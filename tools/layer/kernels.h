@@ -1,4 +1,4 @@
-/* kernels - the pictures of `ssm2d kernels`: Figure 2 of the paper, the kernels that a trained
+/* kernels - the pictures of `ssm2d kernels`: Figure 3 of the paper, the kernels that a trained
  * model has learned, and the effective receptive fields of trained models. */
 #ifndef SSM2D_TOOLS_KERNELS_H
 #define SSM2D_TOOLS_KERNELS_H
@@ -15,13 +15,13 @@ typedef struct kernels_run {
     int rows, cols; /* of a causal kernel; 0: the model's grid */
     int channels;   /* how many to show; 0: one for each system, at most 8 */
     int shared_scale;
-    int no_title; /* nor notes */
+    int no_title; /* neither title nor notes */
 } kernels_run;
 
 /* Draws the kernels of a run's model to what->output, one row of pictures per block. */
 ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, ssm2d_error *error);
 
-enum { PICTURE_FILES = 3 }; /* at most: .png, .svg and .pdf */
+enum { PICTURE_FILES = 3 }; /* .png, .svg and .pdf */
 
 typedef struct kernels_field {
     word_list runs;
@@ -32,7 +32,7 @@ typedef struct kernels_field {
     int block;  /* the tokens after this block, from 1; 0: after the last */
     const char *outputs[PICTURE_FILES + 1]; /* NULL after the last */
     run_file weights;
-    int no_title; /* nor notes */
+    int no_title; /* neither title nor notes */
 } kernels_field;
 
 /* Draws the fields to what->outputs, and prints how far each reaches. */

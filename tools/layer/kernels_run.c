@@ -81,8 +81,8 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
     return status;
 }
 
-/* The number of channels to show: as requested, or as many as have different kernels, but not more
- * than the block with the fewest has. */
+/* The number of channels to show: the requested one, or as many as have different kernels; at most
+ * as many as the smallest block has. */
 static int channels_shown(const kernels_run *what, const run_model *m)
 {
     const mixer_config *mixed = &m->settings.model.mixer;

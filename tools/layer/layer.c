@@ -72,7 +72,7 @@ typedef struct job {
     ssm2d_workspace *workspace;
     void *params, *u, *dy, *dparams;
     result results[MAX_RESULTS];
-    int count, owned; /* the first ones own their data; the others are parts of dparams */
+    int count, owned; /* the first `owned` results own their data; the others point to dparams */
 } job;
 
 /* Returns a copy of n doubles in the job's type, or zeros if from is NULL; NULL if out of
@@ -90,7 +90,7 @@ static void *typed(const job *j, const double *from, size_t n)
     return copy;
 }
 
-static double number_at(const job *j, const void *data, size_t i)
+static double element(const job *j, const void *data, size_t i)
 {
     return j->type == SSM2D_DOUBLE ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
@@ -114,10 +114,10 @@ static ssm2d_status check_finite(const job *j, const char *name, const void *dat
 {
     if (j->options->allow_nonfinite) return SSM2D_OK;
     for (size_t i = 0; i < count; i++)
-        if (!isfinite(number_at(j, data, i)))
+        if (!isfinite(element(j, data, i)))
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "%s: %s[%zu] is %g: nothing was written; --allow-nonfinite writes it",
-                        text_path(j->options->folder), name, i, number_at(j, data, i));
+                        text_path(j->options->folder), name, i, element(j, data, i));
     return SSM2D_OK;
 }
 
@@ -133,7 +133,7 @@ static ssm2d_status no_memory(const job *j, ssm2d_error *error)
     return fail_memory(error, "%s: arrays", text_path(j->input.folder));
 }
 
-/* dK by its formula, computed in double; which only the 2-D SSM has. */
+/* Adds dK, computed by its definition in double; for the 2-D SSM only. */
 static ssm2d_status add_dkernel(job *j, int rank, const size_t *shape, ssm2d_error *error)
 {
     if (j->input.layer.kind != &layer_ssm2d) return SSM2D_OK;
@@ -237,9 +237,9 @@ static ssm2d_status check_result(const job *j, const result *r, int *beyond, ssm
     npy_to_double(&expected, reference);
     npy_free(j->context, &expected);
     for (size_t i = 0; i < r->count; i++) {
-        double d = fabs(number_at(j, r->data, i) - reference[i]);
+        double d = fabs(element(j, r->data, i) - reference[i]);
         largest = fmax(largest, fabs(reference[i]));
-        if (!(d <= difference)) difference = d; /* true for NaN too, which then stays */
+        if (!(d <= difference)) difference = d; /* a NaN, too, which ends the loop */
         if (isnan(difference)) break;
     }
     mem_free(j->context, reference);
@@ -261,8 +261,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                     "give --out DIR to write the results, or --check, or both");
     if (o->out && file_is_same(o->out, o->folder))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--out %s: is the folder of the case, whose arrays would be replaced: give "
-                    "another",
+                    "--out %s: is the folder of the case, whose arrays would be replaced: use "
+                    "another folder",
                     text_path(o->out));
     return SSM2D_OK;
 }
@@ -293,11 +293,10 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Runs one case of a layer: CASE_DIR/case.json is the configuration, whose \"kind\" is ssm2d, "
-    "s4nd, ema or conv; there is one .npy file per parameter (D of ssm2d is omega.npy); u.npy is "
-    "the "
-    "input and dy.npy the gradient of the loss with respect to the output, both (batch, channels, "
-    "rows, columns), or for ema (cells, batch, channels).\n"
+    "Runs one case of a layer. CASE_DIR/case.json has the configuration, whose \"kind\" is ssm2d, "
+    "s4nd, ema or conv. There is one .npy file per parameter (D of ssm2d is omega.npy); u.npy is "
+    "the input and dy.npy the gradient of the loss with respect to the output, both (batch, "
+    "channels, rows, columns), or for ema (cells, batch, channels).\n"
     "\n"
     "Writes to DIR: K, the kernels; y, the output; and the gradients du, d<name> for every "
     "parameter, and for ssm2d dK. Kernels are (directions, channels, rows, columns) for ssm2d, "

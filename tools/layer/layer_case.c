@@ -120,8 +120,7 @@ static ssm2d_status read_config(const ssm2d_context *context, layer_case *c, ssm
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* Reads the parameters. As with u and dy, the arrays are read before anything is allocated for the
- * sizes in case.json. */
+/* As in read_grid, the arrays are read before anything is allocated for the sizes in case.json. */
 static ssm2d_status read_params(const ssm2d_context *context, layer_case *c, ssm2d_error *error)
 {
     npy_array arrays[LAYER_ARRAYS];

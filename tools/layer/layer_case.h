@@ -20,7 +20,7 @@ typedef struct layer_case {
 /* Reads and checks all files. The caller calls layer_case_free, after a failure as well. */
 ssm2d_status layer_case_read(const ssm2d_context *context, const char *folder, layer_case *c,
                              ssm2d_error *error);
-/* The part of it that is in case.json. */
+/* Fills in the members that come from case.json. */
 ssm2d_status layer_case_parse(const char *path, const cJSON *root, layer_case *c,
                               ssm2d_error *error);
 void layer_case_free(const ssm2d_context *context, layer_case *c);

@@ -1,4 +1,5 @@
-/* The gradient with respect to each direction's kernel, computed from its definition, in double:
+/* layer_dkernel - the gradient with respect to each direction's kernel, by its definition, in
+ * double:
  *
  *     dkernel[r,h,p,q] = sum_b sum_ij g'[b,h,i,j] * u'[b,h,i-p,j-q]
  *

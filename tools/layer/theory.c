@@ -23,16 +23,16 @@ enum { TOPICS = sizeof topics / sizeof *topics };
 static const char *topic_at(int i) { return i >= 0 && i < TOPICS ? topics[i]->name : NULL; }
 
 static const option options[] = {
-    {"TOPIC", OPTION_CHOICE, offsetof(values, topic), "what to show; without it all of them",
+    {"TOPIC", OPTION_CHOICE, offsetof(values, topic), "topic to show (default: all of them)",
      .positional = 1, .optional = 1, .choice = topic_at},
     {"output", OPTION_STRING, offsetof(values, output),
      "picture of the topic to write: .png, .svg or .pdf", .value = "FILE", .letter = 'o'},
     {"side", OPTION_INT, offsetof(values, side),
-     "rows and columns of the kernels (when not given: 5 as in the paper, for ranks and relaxation "
-     "16)",
+     "rows and columns of the kernels (default: 5 as in the paper, for ranks and relaxation 16)",
      .low = 2, .high = THEORY_SIDE},
-    {"seed", OPTION_INT, offsetof(values, seed), "random seed of kernels that are drawn at random",
-     .low = 0, .high = INT_MAX, .default_value = "0"},
+    {"seed", OPTION_INT, offsetof(values, seed),
+     "random seed of the kernels with random parameters", .low = 0, .high = INT_MAX,
+     .default_value = "0"},
     {0}};
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -72,9 +72,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 
 static const char about[] =
     "Shows what the paper proves about the kernels of the layer and of S4ND, and where its text "
-    "needs a correction. Every number comes from a kernel that the library computes in double, of "
-    "a "
-    "single system with the coefficients that the table names.\n"
+    "needs a correction. Every value comes from a kernel that the library computes in double, from "
+    "a single system with the coefficients that the table names.\n"
     "\n"
     "  ssm2d theory\n"
     "  ssm2d theory paths -o figure2.pdf\n"

@@ -1,4 +1,4 @@
-#include "theory_kernels.h"
+#include "theory.h"
 
 #include "core/context.h"
 #include "core/status.h"

@@ -53,15 +53,15 @@ static ssm2d_status print_paths(ssm2d_context *context, const theory_view *view,
     }
     printf("\nEvery path visits one cell per step: shares of a step sum to 1, to within %.1e.\n"
            "The paper says that a kernel element belongs to a single path; it is the sum over all "
-           "of them.\n",
+           "paths.\n",
            worst);
     return SSM2D_OK;
 }
 
 enum { TARGETS = 3, EXAMPLES = 4, CORNERS = 5 };
 
-/* The paths of the paper's figure, on a grid of any side; apart from each other, so that all of
- * them are visible. */
+/* The paths of the paper's figure, on a grid of any side, shifted so that all of them are
+ * visible. */
 static void example_paths(int last, double rows[EXAMPLES][CORNERS], double cols[EXAMPLES][CORNERS],
                           heat_line lines[EXAMPLES])
 {

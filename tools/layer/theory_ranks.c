@@ -104,7 +104,7 @@ static ssm2d_status print_ranks(ssm2d_context *context, const theory_view *view,
     double kernels[COMPARED][THEORY_CELLS], values[THEORY_SIDE];
     ssm2d_status status = SSM2D_OK;
     printf("Rank of the kernel as a matrix: singular values above side * 2.2e-16 times the "
-           "largest.\nBehind it the second singular value relative to the first.\n\n");
+           "largest.\nNext to it the second singular value relative to the first.\n\n");
     printf("%-5s", "side");
     for (int k = 0; k < COMPARED; k++) printf("  %-26s", compared_names[k]);
     printf("\n");
@@ -135,7 +135,7 @@ static ssm2d_status draw_ranks(ssm2d_context *context, const theory_view *view, 
     for (int k = 0; k < COMPARED; k++) {
         theory_singular_values(kernels[k], side, values[k]);
         const double first = values[k][0];
-        /* what is rounding is drawn at the bottom */
+        /* rounding errors are drawn at the bottom */
         for (int i = 0; i < side; i++) values[k][i] = fmax(values[k][i] / first, 1e-18);
         curves[k] = (curve){.name = compared_names[k],
                             .x = x,
@@ -167,12 +167,13 @@ const theory_topic theory_ranks = {"ranks", "The rank grows with the grid; that 
 
 /* ---- S4ND as a special case ------------------------------------------------------------------ */
 
-/* What S4ND has for rows and columns here. */
+/* The decay of S4ND's kernel along rows and columns. */
 static const double decay_rows = 0.8, decay_cols = 0.6;
 
 enum { FORMS = 3 };
 
-/* The kernel of S4ND, that of the layer with A3 = B1 = 0 and C1 = C2*A1/A2, and the paper's. */
+/* The kernel of S4ND, that of the layer with A3 = B1 = 0 and C1 = C2*A1/A2, and that of the layer
+ * with the paper's coefficients. */
 static ssm2d_status special_kernels(ssm2d_context *context, int side,
                                     double kernels[FORMS][THEORY_CELLS], ssm2d_error *error)
 {

@@ -268,7 +268,7 @@ def _check_mega(where, config: dict) -> None:
 
 
 def resized(config: dict, image_size) -> dict:
-    """The same model for images of another size: (rows, columns), or one number for both."""
+    """The same model for images of another size: (rows, columns), or one size for both."""
     config = copy.deepcopy(config)
     field = TABLE["families"][family_of(config)]["image"]
     config["image"] = _value("image_size", "image", field, image_size)
@@ -282,9 +282,9 @@ def grid(config: dict) -> tuple:
     return tuple(side // config["patch"] for side in config["image"])
 
 
-def least_numbers(config: dict) -> int:
-    """A lower bound of the model's number of parameters: its matrices. A configuration may ask for
-    any size, so it is compared with the size of the weights before a model is allocated."""
+def min_elements(config: dict) -> int:
+    """A lower bound of the model's parameter count: its matrices. A configuration may have any
+    size, so it is compared with the size of the weights before a model is allocated."""
     family = family_of(config)
     if family in ("swin", "convnext"):
         attention = 4 if family == "swin" else 0

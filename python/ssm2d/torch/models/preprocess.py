@@ -133,7 +133,7 @@ interpolation: "bilinear" or "bicubic" """
         if channels not in (1, 3):
             raise ValueError(f"channels={channels!r}: images have 1 or 3")
         if not min(self.std) > 0:
-            raise ValueError(f"std={std!r}: use numbers above 0")
+            raise ValueError(f"std={std!r}: use values above 0")
         if not (eval_crop == 0 or MIN_CROP <= eval_crop <= 1):
             raise ValueError(f"eval_crop={eval_crop!r}: use 0, or a number from {MIN_CROP} to 1")
         if interpolation not in FILTERS:

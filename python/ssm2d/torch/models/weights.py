@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from ...safetensors import read_safetensors, save_safetensors
 from .blocks import Model
-from .config import least_numbers
+from .config import min_elements
 
 COUNTER = ".num_batches_tracked"  # PyTorch's counter beside the moments of a BatchNorm; unused
 
@@ -54,7 +54,7 @@ def _resize(kind: str, first: int, value: np.ndarray, old: tuple, new: tuple,
 
 
 def resize_arrays(model: Model, made: Model) -> dict:
-    """The state of a model, for another that differs in image size alone."""
+    """The state of a model, for another that differs in image size only."""
     state, old, new = model.state_dict(), model.grids(), made.grids()
     for name, (kind, first, *cells) in new.items():
         before = tuple(old[name][2:])
@@ -80,19 +80,19 @@ def _holds(kind: str, count: int, cells: tuple) -> bool:
     return cells[0] * cells[1] == count
 
 
-def _fit(path, name: str, grid: tuple, value: np.ndarray, shape: tuple, said) -> np.ndarray:
-    """The array of a file, resized to the model's grid. said: its own grid, if known."""
+def _fit(path, name: str, grid: tuple, value: np.ndarray, shape: tuple, own_grid) -> np.ndarray:
+    """The array of a file, resized to the model's grid. own_grid: that of the array, if known."""
     kind, first, *cells = grid
     cells, axis = tuple(cells), 1 if kind == "grid" else 0
     same = value.ndim == len(shape) and all(a == b for i, (a, b) in
                                             enumerate(zip(value.shape, shape)) if i != axis)
     if not same or value.shape[axis] <= first:
         return value
-    if value.shape == shape and said in (None, cells):
+    if value.shape == shape and own_grid in (None, cells):
         return value
     count = value.shape[axis] - first
     side = math.isqrt((count + 1) // 2 if kind == "offsets" else count)
-    old = said or (side, side)
+    old = own_grid or (side, side)
     if not _holds(kind, count, old):
         raise ValueError(f"{path}: {name} has shape {value.shape}, which fits no known grid: "
                          f"the model needs {cells[0]} x {cells[1]}")
@@ -115,10 +115,10 @@ def read_weights(path, config: dict) -> tuple:
     if notes.get("format", "").startswith("ssm2d checkpoint"):
         raise ValueError(f"{path}: is a checkpoint, for --resume: use the model.safetensors beside "
                          "it")
-    numbers, least = sum(value.size for value in found.values()), least_numbers(config)
-    if numbers < least:
-        raise ValueError(f"{path}: has {numbers} elements, but the model has more than {least}: it "
-                         "was made with other settings (dim, depth ..)")
+    elements, minimum = sum(value.size for value in found.values()), min_elements(config)
+    if elements < minimum:
+        raise ValueError(f"{path}: has {elements} elements, but the model has more than {minimum}: "
+                         "it was made with other settings (dim, depth ..)")
     return found, notes
 
 
@@ -142,15 +142,15 @@ def load_weights(model: Model, path, found: dict, notes: dict) -> None:
         if value.dtype.kind != "f":
             raise ValueError(f"{path}: {name} is of type {value.dtype}: weights are floats")
         if name in grids:
-            said = _cells(notes.get(name)) if grids[name][0] == "relative" else tokens
-            value = _fit(path, name, grids[name], value, tuple(own.shape), said)
+            own_grid = _cells(notes.get(name)) if grids[name][0] == "relative" else tokens
+            value = _fit(path, name, grids[name], value, tuple(own.shape), own_grid)
         if value.shape != tuple(own.shape):
             raise ValueError(f"{path}: {name} has shape {value.shape}, the model needs "
                              f"{tuple(own.shape)}")
         if not np.isfinite(value).all():
-            raise ValueError(f"{path}: {name} has numbers that are not finite")
+            raise ValueError(f"{path}: {name} has values that are not finite")
         if name.endswith(".running_var") and (value < 0).any():
-            raise ValueError(f"{path}: {name} has a negative number")
+            raise ValueError(f"{path}: {name} has a negative value")
         state[name] = torch.from_numpy(np.ascontiguousarray(value, np.float32))
     model.load_state_dict(state)
 
@@ -163,7 +163,7 @@ def weights_of(model: Model) -> tuple:
     for name, value in model.state_dict().items():
         array = value.detach().to("cpu", torch.float32).contiguous().numpy()
         if not np.isfinite(array).all():
-            raise ValueError(f"{name}: has numbers that are not finite")
+            raise ValueError(f"{name}: has values that are not finite")
         arrays[name] = array
     for name, (kind, _, rows, cols) in model.grids().items():
         if kind != "relative":

@@ -1,4 +1,4 @@
-"""The PyTorch modules: numbers and gradients, and golden cases and weights."""
+"""The PyTorch modules: outputs and gradients, golden cases and weights."""
 import json
 import os
 import tempfile

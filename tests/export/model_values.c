@@ -1,7 +1,7 @@
-/* model_numbers - what export_check.py compares with, for a model in a file:
+/* model_values - reference values for export_check.py, of a model in a file:
  *
- *     model_numbers weights CONFIG OUT SEED           weights at which every part of a model shows
- *     model_numbers tokens CONFIG WEIGHTS BLOCK IN OUT    the tokens after a block */
+ *     model_values weights CONFIG OUT SEED           weights with which every part has an effect
+ *     model_values tokens CONFIG WEIGHTS BLOCK IN OUT    the tokens after a block */
 #include "core/context.h"
 #include "core/rng.h"
 #include "io/npy.h"
@@ -18,7 +18,7 @@ static ssm2d_error error;
 #define good(call)                                                                                 \
     do {                                                                                           \
         if (call) {                                                                                \
-            fprintf(stderr, "model_numbers: %s\n", error.line);                                    \
+            fprintf(stderr, "model_values: %s\n", error.line);                                     \
             exit(1);                                                                               \
         }                                                                                          \
     } while (0)
