@@ -103,7 +103,7 @@ void cluster_exit(cluster *c);
 /* cluster_wait_more is called repeatedly while waiting: it sleeps a little, and fails if the wait
  * cannot succeed. partner: the rank that it waits for now. cluster_exit ends the wait. */
 typedef struct cluster_wait {
-    double began, looked;
+    double looked; /* when it last checked the other processes; -1: not yet */
     long rounds;
     int partner;
 } cluster_wait;

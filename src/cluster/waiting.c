@@ -27,7 +27,7 @@ void cluster_exit(cluster *c)
 cluster_wait cluster_wait_begin(cluster *c, int partner)
 {
     cluster_enter(c, partner);
-    return (cluster_wait){.began = -1, .partner = partner};
+    return (cluster_wait){.looked = -1, .partner = partner};
 }
 
 /* The first process of this machine that has ended, or -1. */
@@ -56,7 +56,7 @@ ssm2d_status cluster_wait_more(cluster *c, cluster_wait *w, int partner, ssm2d_e
     else
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     const double now = clock_seconds();
-    if (w->began < 0) w->began = w->looked = now;
+    if (w->looked < 0) w->looked = now;
     if (now - w->looked < look_every || !c->peers) return SSM2D_OK;
     w->looked = now;
     const int ended = find_ended(c);

@@ -222,11 +222,9 @@ static ssm2d_status write_epoch(training *s, const metric *line, ssm2d_error *er
 {
     trainer *t = s->t;
     const train_options *o = &t->settings.options;
-    char data[128], title[256], parts[LOSS_PARTS], note[LOSS_NOTE];
+    char title[RUN_TITLE], parts[LOSS_PARTS], note[LOSS_NOTE];
     ssm2d_status status = metrics_add(s->metrics, line, error);
-    dataset_title(o->data, data, sizeof data);
-    snprintf(title, sizeof title, "%s with mixer %s on %s", t->settings.model.model->name,
-             t->settings.model.mixer.kind->name, data);
+    run_title(&t->settings, title);
     if (!status) status = check_folder(s, error);
     loss_parts(&t->settings, t->task, parts);
     const char *below = loss_note(parts, line->validation ? "validation" : "test", note);

@@ -182,6 +182,15 @@ uint64_t run_layout(const weights *w)
     return hash;
 }
 
+const char *run_title(const train_settings *s, char title[RUN_TITLE])
+{
+    char data[128];
+    dataset_title(s->options.data, data, sizeof data);
+    snprintf(title, RUN_TITLE, "%s with mixer %s on %s", s->model.model->name,
+             s->model.mixer.kind->name, data);
+    return title;
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 char *run_settings_text(const train_settings *s)

@@ -37,6 +37,10 @@ ssm2d_status run_remove(const ssm2d_context *context, const char *folder, ssm2d_
 /* Removes the files of a new run that failed before its first checkpoint. */
 void run_abandon(const char *folder);
 
+/* The title of pictures of a run: "vit with mixer ssm2d on CIFAR-10". Returns title. */
+enum { RUN_TITLE = 256 };
+const char *run_title(const train_settings *s, char title[RUN_TITLE]);
+
 /* Returns a hash of the parameters' names, shapes, order and decay. */
 uint64_t run_layout(const weights *w);
 

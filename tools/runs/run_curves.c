@@ -3,7 +3,6 @@
  * in their seed. */
 #include "core/context.h"
 #include "core/status.h"
-#include "data/dataset.h"
 #include "draw/canvas.h"
 #include "draw/curves.h"
 #include "io/text.h"
@@ -229,13 +228,9 @@ static ssm2d_status take_mean(const report *r, int group, const quantity *q, poi
                 r->groups[group].label, q->name, q->name);
 }
 
-static const char *title_of(const values *o, const report_run *run, char title[256])
+static const char *title_of(const values *o, const report_run *run, char title[RUN_TITLE])
 {
-    char data[128];
-    dataset_title(run->settings.options.data, data, sizeof data);
-    snprintf(title, 256, "%s with mixer %s on %s", run->settings.model.model->name,
-             run->settings.model.mixer.kind->name, data);
-    return o->no_title ? NULL : title;
+    return o->no_title ? NULL : run_title(&run->settings, title);
 }
 
 static const char *note_of(const values *o, const report *r, char note[LOSS_NOTE])
@@ -256,7 +251,7 @@ static ssm2d_status draw_together(const ssm2d_context *context, const values *o,
 {
     const quantity *chosen[MAX_PANELS];
     curve_panel panels[MAX_PANELS];
-    char title[256], note[LOSS_NOTE], labels[MAX_PANELS][LABEL];
+    char title[RUN_TITLE], note[LOSS_NOTE], labels[MAX_PANELS][LABEL];
     int panel_count, has_loss = 0;
     size_t max_lines = 0;
     long epochs = 1;
@@ -337,7 +332,7 @@ static ssm2d_status check_run(const report_run *run, ssm2d_error *error)
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    char title[256], note[LOSS_NOTE];
+    char title[RUN_TITLE], note[LOSS_NOTE];
     report r;
     ssm2d_status status =
         report_open(context, (const char *const *)o->runs.words, o->runs.count, &r, error);
