@@ -162,9 +162,8 @@ static void tn_product_has_same_bits_in_any_block(void **state)
 /* ---- attention ------------------------------------------------------------------------------- */
 
 /* The reference for ranges of queries computes every query by itself. */
-static void attention_blocks_on(cpu_level level, const simd_ops *ops, const simd_table *table)
+static void attention_blocks_on(cpu_level level, const gemm_table *gemm)
 {
-    (void)table;
     enum { TOKENS_HERE = 37, MAX_WIDTH = 20 };
     static const size_t widths[] = {3, 8, MAX_WIDTH};
     real *q = numbers(TOKENS_HERE * MAX_WIDTH, 7), *k = numbers(TOKENS_HERE * MAX_WIDTH, 8),
@@ -173,7 +172,7 @@ static void attention_blocks_on(cpu_level level, const simd_ops *ops, const simd
         for (size_t w = 0; w < 3; w++) {
             const size_t width = widths[w], T = TOKENS_HERE;
             real *want = zeros(T * width), *lse = zeros(T),
-                 *scratch = zeros(ops->attend_scratch_size(T, width, width, 0));
+                 *scratch = zeros(gemm->attend_scratch_size(T, width, width, 0));
             attend_args a = {.tokens = T,
                              .width = width,
                              .v_width = width,
@@ -191,14 +190,14 @@ static void attention_blocks_on(cpu_level level, const simd_ops *ops, const simd
                              .scratch = scratch};
             for (size_t i = 0; i < T; i++) {
                 a.out = want, a.lse = lse, a.first = i, a.end = i + 1;
-                ops->attend(&a);
+                gemm->attend(&a);
             }
             for (size_t count = 2; count <= T; count++) {
                 real *out = zeros(T * width), *found = zeros(T);
                 a.out = out, a.lse = found;
                 for (a.first = 0; a.first < T; a.first = a.end) {
                     a.end = a.first + count < T ? a.first + count : T;
-                    ops->attend(&a);
+                    gemm->attend(&a);
                 }
                 same(level, laplace ? "attend, laplace" : "attend", width, count, out, want,
                      T * width);
@@ -213,7 +212,7 @@ static void attention_blocks_on(cpu_level level, const simd_ops *ops, const simd
 static void attention_has_same_bits_in_any_block(void **state)
 {
     (void)state;
-    on_each_level(attention_blocks_on);
+    on_each_gemm(attention_blocks_on);
 }
 
 /* ---- convolutions ---------------------------------------------------------------------------- */

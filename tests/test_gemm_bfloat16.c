@@ -1,5 +1,5 @@
 /* Matrix products of bfloat16 factors: every table gives, to the bit, the sums that gemm_pairs.h
- * promises, which are computed here one by one. */
+ * promises, which are computed here one by one; and attention, which consists of them. */
 #include "problem.h"
 
 #include "core/float_mode.h"
@@ -168,9 +168,81 @@ static void test_extreme_factors_agree(void **state)
     float_mode_restore(before);
 }
 
+/* ---- attention ------------------------------------------------------------------------------- */
+
+enum { KEYS = 130, HEAD_WIDTH = 20, HEAD = KEYS * HEAD_WIDTH };
+
+/* Softmax of one head, and its gradients: out, dq, dk, dv, [4][HEAD]. */
+static float *attend_both_ways(const gemm_table *t, const float *qkv, const float *dout)
+{
+    float *result = zeros(4 * HEAD), *lse = zeros(KEYS),
+          *scratch = zeros(t->attend_scratch_size(KEYS, HEAD_WIDTH, HEAD_WIDTH, 0)
+                           + t->attend_scratch_size(KEYS, HEAD_WIDTH, HEAD_WIDTH, 1));
+    attend_args a = {.tokens = KEYS,
+                     .width = HEAD_WIDTH,
+                     .v_width = HEAD_WIDTH,
+                     .q_row = HEAD_WIDTH,
+                     .k_row = HEAD_WIDTH,
+                     .v_row = HEAD_WIDTH,
+                     .out_row = HEAD_WIDTH,
+                     .scale = 0.25F,
+                     .end = KEYS,
+                     .q = qkv,
+                     .k = qkv + HEAD,
+                     .v = qkv + 2 * HEAD,
+                     .out = result,
+                     .lse = lse,
+                     .dout = dout,
+                     .dq = result + HEAD,
+                     .dk = result + 2 * HEAD,
+                     .dv = result + 3 * HEAD,
+                     .scratch = scratch};
+    t->attend(&a);
+    t->attend_back(&a);
+    free(lse), free(scratch);
+    return result;
+}
+
+static double distance(const float *a, const float *b, size_t count)
+{
+    double most = 0, largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        most = fmax(most, fabs((double)a[i] - (double)b[i]));
+        largest = fmax(largest, fabs((double)b[i]));
+    }
+    return most / largest;
+}
+
+/* Attention with bfloat16 factors is that with float32 but for rounding, and has the same bits
+ * whichever instructions multiply. */
+static void test_attention_is_near_float32(void **state)
+{
+    (void)state;
+    float *qkv = normal(3 * HEAD, 8), *dout = normal(HEAD, 9);
+    const float_mode before = float_mode_set();
+    for (int level = 0; level < CPU_LEVELS; level++) {
+        cpu_level found;
+        ssm2d_error error;
+        if (cpu_choose(cpu_names[level], &found, &error)) continue;
+        float *exact = attend_both_ways(gemm_for(found, ELEMENT_REAL), qkv, dout),
+              *plain = attend_both_ways(gemm_bfloat16_plain(found), qkv, dout),
+              *best = attend_both_ways(gemm_for(found, ELEMENT_BFLOAT16), qkv, dout);
+        for (size_t i = 0; i < 4; i++) {
+            const double error_of = distance(plain + i * HEAD, exact + i * HEAD, HEAD);
+            if (error_of < 1e-4 || error_of > 0.01)
+                fail_msg("%s: result %zu is %g away from float32", cpu_names[found], i, error_of);
+        }
+        for (size_t i = 0; i < 4 * HEAD; i++) same("attention", i, best[i], plain[i]);
+        free(exact), free(plain), free(best);
+    }
+    float_mode_restore(before);
+    free(qkv), free(dout);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_products_have_the_promised_bits),
-                                       cmocka_unit_test(test_extreme_factors_agree)};
+                                       cmocka_unit_test(test_extreme_factors_agree),
+                                       cmocka_unit_test(test_attention_is_near_float32)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static const attention_attributes *attributes_of(const node *n) { return n->attr
 typedef struct job {
     const graph *g;
     const node *n;
-    const simd_ops *simd;
+    const gemm_table *gemm;
     bias_layout layout;
     size_t bias_size;    /* elements of a head's bias as laid out */
     size_t worker_size;  /* elements of scratch per worker */
@@ -82,7 +82,7 @@ static size_t lay_out(job *j, int back)
     j->gather_size = a->order ? whole_lines(a->tokens * gathered) : 0;
     j->worker_size =
         j->gather_size
-        + whole_lines(j->simd->attend_scratch_size(a->tokens, a->width, a->v_width, back));
+        + whole_lines(j->gemm->attend_scratch_size(a->tokens, a->width, a->v_width, back));
     if (n->scratch) {
         j->bias = n->scratch;
         j->dbias = sums ? j->bias + bias : NULL;
@@ -96,7 +96,7 @@ static job job_of(const graph *g, const node *n)
     const attention_attributes *a = attributes_of(n);
     job j = {.g = g,
              .n = n,
-             .simd = simd_ops_for(g->context->cpu),
+             .gemm = gemm_for(g->context->cpu, g->factors),
              .layout = layout_for(a),
              .ranges = ranges_of(n)};
     j.bias_size = j.layout == BIAS_WHOLE ? a->tokens * a->tokens : a->entries;
@@ -218,11 +218,11 @@ static void run_forward(const job *j, size_t group, const attend_args *a, real *
 {
     const int *order = group_order(attributes_of(j->n), group);
     if (!order) {
-        j->simd->attend(a);
+        j->gemm->attend(a);
         return;
     }
     const attend_args to = gathered(a, order, memory);
-    j->simd->attend(&to);
+    j->gemm->attend(&to);
     scatter(a->out, a->out_row, to.out + a->first * a->v_width, order + a->first, a->end - a->first,
             a->v_width, 0);
 }
@@ -231,11 +231,11 @@ static void run_backward(const job *j, size_t group, const attend_args *a, real 
 {
     const int *order = group_order(attributes_of(j->n), group);
     if (!order) {
-        j->simd->attend_back(a);
+        j->gemm->attend_back(a);
         return;
     }
     const attend_args to = gathered(a, order, memory);
-    j->simd->attend_back(&to);
+    j->gemm->attend_back(&to);
     if (a->dq) scatter(a->dq, a->q_row, to.dq, order, a->tokens, a->width, a->dq_adds);
     if (a->dk) scatter(a->dk, a->k_row, to.dk, order, a->tokens, a->width, a->dk_adds);
     if (a->dv) scatter(a->dv, a->v_row, to.dv, order, a->tokens, a->v_width, a->dv_adds);

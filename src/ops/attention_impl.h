@@ -4,7 +4,7 @@
 #define SSM2D_OPS_ATTENTION_IMPL_H
 
 #include "ops/ops.h"
-#include "ops/simd/simd_ops.h"
+#include "ops/simd/gemm_table.h"
 
 enum { Q, K, V, BIAS }; /* inputs of both operators */
 

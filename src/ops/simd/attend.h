@@ -9,7 +9,6 @@
  *     dP = dout v^T, dv = P^T dout, dk = scale * dS^T q, dq = scale * dS k, dbias = dS.
  * What is read by vectors is copied first, with its last axis padded to whole vectors; k and v are
  * transposed for the scores. Of P and dS only the first `tokens` of a row count. */
-#include "ops/simd/gemm_micro.h"
 
 enum { TILE_NUMBERS = 5120, TILE_MIN = 12 };
 

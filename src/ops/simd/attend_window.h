@@ -177,7 +177,7 @@ static strip strip_at(const attend_window_args *a, size_t first)
 static void strip_product(real *c, const real *a, size_t a_row, size_t a_k, const real *b, size_t m,
                           size_t k, size_t vectors, int adds)
 {
-    (vectors == 1 ? product_1 : product_2)(c, STRIP, a, a_row, a_k, b, STRIP, m, k, adds);
+    product(c, STRIP, a, a_row, a_k, b, STRIP, m, vectors * LANES, k, adds);
 }
 
 /* Whether the queries of a strip are so few that they are better off one by one. */

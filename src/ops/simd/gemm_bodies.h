@@ -25,6 +25,9 @@ enum { BLOCK_MOST = 6 };
 #include "ops/simd/gemm_block.h"
 #include "ops/simd/gemm_packed.h"
 #include "ops/simd/gemm_tn.h"
+#include "ops/simd/gemm_micro.h"
+#include "ops/simd/attend.h"
+#include "ops/simd/attend_window.h"
 
 extern const gemm_table TABLE;
 

@@ -54,6 +54,14 @@ INLINE vec pairs_of(vec first, vec second)
 #endif
 }
 
+/* The same for the first `count` elements of rows in memory, of which the second may be missing
+ * (NULL); the rest are 0. */
+INLINE vec pair_part(const real *first, const real *second, size_t count)
+{
+    if (count >= (size_t)LANES) return pairs_of(load(first), second ? load(second) : (vec){0});
+    return pairs_of(load_part(first, count), second ? load_part(second, count) : (vec){0});
+}
+
 /* [pairs] = count elements, rounded */
 static void round_row(real *to, const real *from, size_t count)
 {
@@ -120,29 +128,15 @@ enum { TN_COST_X = 20, TN_COST_DY = 20 };
 INLINE void tn_pack_panel(real *to, const real *from, size_t x_row, size_t rows, size_t width)
 {
     for (size_t r = 0; r < rows; r += 2, from += 2 * x_row, to += PANEL)
-        for (size_t j = 0; j < PANEL; j += LANES) {
-            const size_t left = j < width ? width - j : 0;
-            const int two = r + 1 < rows;
-            const vec first = left >= (size_t)LANES ? load(from + j) : load_part(from + j, left),
-                      second = !two                    ? (vec){0}
-                               : left >= (size_t)LANES ? load(from + x_row + j)
-                                                       : load_part(from + x_row + j, left);
-            store(to + j, pairs_of(first, second));
-        }
+        for (size_t j = 0; j < PANEL; j += LANES)
+            store(to + j, pair_part(from + j, r + 1 < rows ? from + x_row + j : NULL,
+                                    j < width ? width - j : 0));
 }
 
 /* to[pairs of rows][TN_COPY] = `cols` columns of dy */
 INLINE void tn_copy(real *to, const real *dy, size_t dy_row, size_t rows, size_t cols)
 {
-    for (size_t r = 0; r < rows; r += 2, to += TN_COPY, dy += 2 * dy_row) {
-        const int two = r + 1 < rows;
-        for (size_t j = 0; j < cols; j += LANES) {
-            const size_t left = cols - j;
-            const vec first = left >= (size_t)LANES ? load(dy + j) : load_part(dy + j, left),
-                      second = !two                    ? (vec){0}
-                               : left >= (size_t)LANES ? load(dy + dy_row + j)
-                                                       : load_part(dy + dy_row + j, left);
-            store(to + j, pairs_of(first, second));
-        }
-    }
+    for (size_t r = 0; r < rows; r += 2, to += TN_COPY, dy += 2 * dy_row)
+        for (size_t j = 0; j < cols; j += LANES)
+            store(to + j, pair_part(dy + j, r + 1 < rows ? dy + dy_row + j : NULL, cols - j));
 }

@@ -11,8 +11,6 @@
 #include "ops/simd/activation.h"
 #include "ops/simd/convert.h"
 #include "ops/simd/gated.h"
-#include "ops/simd/attend.h"
-#include "ops/simd/attend_window.h"
 #include "ops/simd/norm.h"
 
 extern const simd_ops TABLE;
