@@ -54,7 +54,7 @@ INLINE void packed_chunk(const gemm_packed_args *p, size_t i, size_t rows, size_
 /* Columns [first, end) of y, for all of whose panels there is room in the cache. */
 static void packed_columns(const gemm_packed_args *p, size_t first, size_t end)
 {
-    const size_t steps = steps_of(p->k), most = CHUNK && steps > CHUNK ? CHUNK : steps;
+    const size_t steps = steps_of(p->k), most = chunk_steps(steps);
     for (size_t i = 0, rows; i < p->m; i += rows) {
         size_t l = 0;
         rows = block_rows(p->m - i);

@@ -75,9 +75,10 @@ static void round_row(real *to, const real *from, size_t count)
 
 /* ---- x, W: gemm_packed.h --------------------------------------------------------------------- */
 
-/* Steps that a block takes at once: as many pairs of its rows of x are on the stack. Rows are a
- * line longer, so that they fall on different sets of the cache. */
+/* How many of so many steps a block takes at once: as many pairs of its rows of x are on the stack.
+ * Rows are a line longer, so that they fall on different sets of the cache. */
 enum { CHUNK = 512, CHUNK_ROW = CHUNK + LINE, CHUNK_ROOM = BLOCK_MOST * CHUNK_ROW };
+INLINE size_t chunk_steps(size_t steps) { return steps < CHUNK ? steps : CHUNK; }
 
 INLINE const real *chunk_of_x(real *room, const real *x, size_t x_row, size_t rows, size_t first,
                               size_t steps, size_t k, size_t *row)

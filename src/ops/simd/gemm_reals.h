@@ -12,8 +12,9 @@ INLINE size_t steps_of(size_t k) { return k; }
 
 /* ---- x, W: gemm_packed.h --------------------------------------------------------------------- */
 
-/* Steps that a block takes at once: all of them. */
-enum { CHUNK = 0, CHUNK_ROOM = 1 };
+/* How many of so many steps a block takes at once: all of them. */
+enum { CHUNK_ROOM = 1 };
+INLINE size_t chunk_steps(size_t steps) { return steps; }
 
 /* Where a block finds rows of x from a step on, and how far apart they are. */
 INLINE const real *chunk_of_x(real *room, const real *x, size_t x_row, size_t rows, size_t first,
