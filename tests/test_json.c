@@ -314,6 +314,8 @@ static void misspelt_keys_get_suggestions(void **state)
     assert_null(closest_name("", names));
     assert_null(closest_name("x", names));
     assert_null(closest_name("everything", names));
+    assert_string_equal(closest_name("rows_of_patches", names), "rows");
+    assert_null(closest_name("rowsofpatches", names));
     assert_null(closest_name("a name that is so long that nothing can be meant by it", names));
     assert_null(closest_name("rows", names + 4));
 }

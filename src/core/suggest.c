@@ -29,6 +29,18 @@ static int distance(const char *a, const char *b)
     return d[i % 3][n];
 }
 
+/* The longest name that `wrong` continues after an underscore, as image_size continues image. */
+static const char *continued_name(const char *wrong, const char *const *names)
+{
+    const char *found = NULL;
+    for (; *names; names++) {
+        const size_t n = strlen(*names);
+        if (!strncmp(wrong, *names, n) && wrong[n] == '_' && (!found || n > strlen(found)))
+            found = *names;
+    }
+    return found;
+}
+
 const char *closest_name(const char *wrong, const char *const *names)
 {
     const char *found = NULL;
@@ -36,13 +48,13 @@ const char *closest_name(const char *wrong, const char *const *names)
     if (!length || length > LONGEST_NAME) return NULL;
     int best = (int)length / 3 + 1; /* beyond that it is a different word */
     if (best >= (int)length) best = (int)length - 1;
-    for (; *names; names++) {
-        if (strlen(*names) > LONGEST_NAME) continue;
-        int d = distance(wrong, *names);
+    for (const char *const *name = names; *name; name++) {
+        if (strlen(*name) > LONGEST_NAME) continue;
+        int d = distance(wrong, *name);
         if (d <= best && (!found || d < best)) {
-            found = *names;
+            found = *name;
             best = d;
         }
     }
-    return found;
+    return found ? found : continued_name(wrong, names);
 }
