@@ -1,5 +1,5 @@
 # The tests of src/export, in builds with ONNX; those of the command are in every build.
-add_executable(test_tool_export tool/test_tool_export.c tool/tool_run.c)
+add_executable(test_tool_export tool/test_tool_export.c $<TARGET_OBJECTS:tool_runner>)
 target_compile_definitions(test_tool_export PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_tool>"
   GOLDEN_RUN="${CMAKE_CURRENT_SOURCE_DIR}/golden-runs/0.1"
   GOLDEN_MODELS="${CMAKE_CURRENT_SOURCE_DIR}/golden-models" HAS_ONNX=$<BOOL:${SSM2D_HAS_ONNX}>)

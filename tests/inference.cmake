@@ -12,11 +12,11 @@ foreach(name model_api model_threads model_errors model_float_mode layer_params)
 endforeach()
 set_tests_properties(model_threads PROPERTIES LABELS "inference;threads")
 # The reference code is linked into this program; the library has its own copy.
-target_sources(test_model_api PRIVATE tool/tool_run.c model_case.c)
+target_sources(test_model_api PRIVATE $<TARGET_OBJECTS:tool_runner> model_case.c)
 target_compile_definitions(test_model_api PRIVATE CLASSIFY="$<TARGET_FILE:classify>")
 add_dependencies(test_model_api ssm2d_tool classify)
 target_link_libraries(test_model_api PRIVATE
   ssm2d_inference ssm2d_nn ssm2d_data ssm2d_io ssm2d_objects)
-target_sources(test_model_errors PRIVATE tool/tool_run.c)
+target_sources(test_model_errors PRIVATE $<TARGET_OBJECTS:tool_runner>)
 target_link_libraries(test_model_errors PRIVATE ssm2d_io ssm2d_objects)
 target_link_libraries(test_layer_params PRIVATE ssm2d)

@@ -21,7 +21,7 @@ foreach(name model_config weights_list weights_file weights_resize swin_weights 
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS models TIMEOUT 900)
 endforeach()
-add_executable(test_tool_run tool/test_tool_run.c tool/tool_run.c model_case.c)
+add_executable(test_tool_run tool/test_tool_run.c $<TARGET_OBJECTS:tool_runner> model_case.c)
 target_include_directories(test_tool_run PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(test_tool_run PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_tool>")
 target_link_libraries(test_tool_run PRIVATE test_frame ssm2d_nn ssm2d_io ssm2d_objects)

@@ -1,10 +1,14 @@
 # The tests of the command-line tool, which they run as a user would, and of src/draw.
 set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp)
-foreach(name tool_frame tool_layer tool_kernels tool_theory tool_filter tool_filter_run tool_train
-    tool_extreme tool_hazards tool_files tool_data tool_data_sets tool_photos tool_reproduce
-    tool_reproduce_folder tool_reproduce_results tool_reproduce_sets tool_reproduce_settings
-    tool_report tool_report_images tool_many_classes tool_curves draw)
-  add_executable(test_${name} tool/test_${name}.c tool/tool_run.c)
+# Compiled once for all programs that run the tool.
+add_library(tool_runner OBJECT tool/tool_run.c tool/folder_state.c)
+target_compile_definitions(tool_runner PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_tool>")
+target_link_libraries(tool_runner PRIVATE test_frame ssm2d_io ssm2d_objects)
+foreach(name tool_frame tool_layer tool_kernels tool_theory tool_filter tool_filter_run
+    tool_train tool_precision tool_extreme tool_hazards tool_files tool_data tool_data_sets
+    tool_photos tool_reproduce tool_reproduce_folder tool_reproduce_results tool_reproduce_sets
+    tool_reproduce_settings tool_report tool_report_images tool_many_classes tool_curves draw)
+  add_executable(test_${name} tool/test_${name}.c $<TARGET_OBJECTS:tool_runner>)
   target_compile_definitions(test_${name} PRIVATE
     TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden"
     GOLDEN_RUN="${CMAKE_CURRENT_SOURCE_DIR}/golden-runs/0.1")
@@ -32,7 +36,7 @@ add_executable(ssm2d_extended $<TARGET_OBJECTS:ssm2d_tool> train/brightness_task
 target_compile_definitions(ssm2d_extended PRIVATE
   SSM2D_MORE_TASKS="${CMAKE_CURRENT_SOURCE_DIR}/train/brightness.def")
 target_link_libraries(ssm2d_extended PRIVATE $<TARGET_PROPERTY:ssm2d_tool,LINK_LIBRARIES>)
-add_executable(test_extending_task train/test_extending_task.c tool/tool_run.c)
+add_executable(test_extending_task train/test_extending_task.c tool/tool_run.c tool/folder_state.c)
 target_compile_definitions(test_extending_task PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_extended>")
 target_link_libraries(test_extending_task PRIVATE test_frame ssm2d_io ssm2d_objects)
 add_dependencies(test_extending_task ssm2d_extended)

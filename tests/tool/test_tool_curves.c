@@ -19,41 +19,41 @@ static void test_curves_of_runs_are_drawn(void **state)
 {
     (void)state;
     TOOL("curves", in_folder("run"), "-o", in_folder("c.svg"));
-    assert_done();
+    assert_wrote("c.svg");
     TOOL("curves", in_folder("run"), "-o", in_folder("c.pdf"), "--no-title");
-    assert_done();
+    assert_wrote("c.pdf");
     TOOL("curves", in_folder("none"), "-o", in_folder("d.png"));
-    assert_refused(1, "curves", "none: is not the folder of a run: it does not exist");
+    assert_refused(1, "curves", "none");
     TOOL("curves", in_folder("run"), "-o", in_folder("d.gif"));
-    assert_refused(2, "curves", "must end in .png, .svg or .pdf");
+    assert_refused(2, "curves", "d.gif");
     /* several runs, named by the ends of their paths; and quantities of one */
     copy_folder(in_folder("run"), in_folder("other"));
     TOOL("curves", in_folder("run/"), in_folder("other"), "-o", in_folder("two.svg"));
-    assert_done();
+    assert_wrote("two.svg");
     TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show",
          "loss,accuracy,test-loss,test-accuracy,lr,norm,mixer-norm,gain");
-    assert_done();
+    assert_wrote("q.svg");
     shell_run("test $(stat -c %s $FOLDER/q.svg) -gt $(stat -c %s $FOLDER/c.svg)");
     assert_done();
     TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show", "loss,lose");
-    assert_refused(2, "curves", "--show lose: use a comma-separated list of loss");
+    assert_refused(2, "curves", "--show", "lose");
     TOOL("curves", in_folder("run"), "-o", in_folder("q.svg"), "--show", "loss,");
     assert_refused(2, "curves", "--show");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("plain"), "--mixer", "none",
          "--epochs", "1", "--batch", "8", "--set", "dim=16", "--set", "depth=1", "--set",
          "heads=2");
-    assert_done();
+    assert_wrote("plain/");
     TOOL("curves", in_folder("plain"), "-o", in_folder("g.svg"), "--show", "loss,gain");
-    assert_refused(1, "curves", "--show gain: none of the runs has a mixer");
+    assert_refused(1, "curves", "--show gain");
     TOOL("curves", in_folder("run"), in_folder("none"), "-o", in_folder("q.svg"));
-    assert_refused(1, "curves", "none: is not the folder of a run");
+    assert_refused(1, "curves", "none");
     /* problems that a report would list in its page */
     shell_run("rm $FOLDER/other/metrics.jsonl && mkfifo $FOLDER/other/metrics.jsonl");
     TOOL("curves", in_folder("run"), in_folder("other"), "-o", in_folder("q.svg"));
     assert_refused(1, "curves", "other/metrics.jsonl");
     shell_run("rm $FOLDER/other/metrics.jsonl");
     TOOL("curves", in_folder("run"), in_folder("other"), "-o", in_folder("q.svg"));
-    assert_refused(1, "curves", "other: has no metrics.jsonl yet");
+    assert_refused(1, "curves", "other", "metrics.jsonl");
     put_text(in_folder("other/train.json"), "{\"lr\": true}");
     TOOL("curves", in_folder("run"), in_folder("other"), "-o", in_folder("q.svg"));
     assert_refused(1, "curves", "other/train.json");
@@ -159,9 +159,7 @@ static void test_bands_are_sample_deviations(void **state)
     /* lines of steps that no two runs share */
     TOOL("curves", "--mean", "--show", "loss", "-o", in_folder("n.svg"), in_folder("a"),
          in_folder("b"));
-    assert_refused(1, "curves", "have no lines of loss at the same steps");
-    shell_run("test ! -e $FOLDER/n.svg");
-    assert_done();
+    assert_refused(1, "curves", "loss");
 }
 
 int main(void)

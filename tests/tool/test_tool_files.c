@@ -67,13 +67,12 @@ static void pipes_elsewhere_do_not_block(void **state)
     /* the name of the first run */
     run_limited("mkdir -p o/claims; for n in $(grep -o \"o/runs/[^ ]*\" commands); do mkfifo "
                 "o/claims/${n##*/}; done; $TOOL " TABLE5 "--seeds 1 --out o");
-    assert_refused(1, "reproduce", "is not a regular file: remove it");
-    assert_non_null(strstr(tool.err, "o/claims/"));
+    assert_ended(1, "reproduce", "o/claims/");
     run_limited("rm -r o/claims; mkdir o/claims; for n in $(grep -o \"o/runs/[^ ]*\" commands); do "
                 "ln -s ../../one.png o/claims/${n##*/}; done; $TOOL " TABLE5 "--seeds 1 --out o");
-    assert_refused(1, "reproduce", "is not a regular file: remove it");
+    assert_ended(1, "reproduce", "o/claims/");
     run_limited("mkdir case; mkfifo case/case.json; $TOOL layer case --check");
-    assert_refused(1, "layer", "case.json: is not a regular file");
+    assert_ended(1, "layer", "case.json");
     run_limited("mkdir man; mkfifo man/ssm2d.1; $TOOL --generate man man");
     assert_non_null(strstr(tool.err, "ssm2d.1: is not a regular file"));
 }

@@ -51,10 +51,10 @@ static void test_trail_has_same_bytes_streamed_and_in_memory(void **state)
         put_picture(in_folder("in.png"), 61, 83, channels);
         for (int i = 0; i < 6; i++) {
             TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--angle", angles[i]);
-            assert_done();
+            assert_wrote("a.png");
             TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--angle", angles[i],
                  "--in-memory", "--threads=1");
-            assert_done();
+            assert_wrote("b.png");
             assert_same_pictures(in_folder("a.png"), in_folder("b.png"));
         }
     }
@@ -74,11 +74,11 @@ static void test_config_has_same_bytes_streamed_and_in_memory(void **state)
         put_text(in_folder("c.json"), configs[i]);
         TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config",
              in_folder("c.json"));
-        assert_done();
+        assert_wrote("a.png");
         assert_non_null(strstr(tool.out, "/a.png: 40 x 33 pixels, "));
         TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--config",
              in_folder("c.json"), "--in-memory");
-        assert_done();
+        assert_wrote("b.png");
         assert_same_pictures(in_folder("a.png"), in_folder("b.png"));
     }
 }
@@ -117,7 +117,7 @@ static void test_trail_goes_in_the_given_direction(void **state)
             ssm2d_context_destroy(context);
             TOOL("filter", in_folder("in.png"), "-o", in_folder("out.png"), "--angle",
                  cases[k].angle, "--length", "15", "--in-memory");
-            assert_done();
+            assert_wrote("out.png");
             image_info got;
             uint8_t *out = read_picture(in_folder("out.png"), &got);
             for (int i = 0; i < SIDE && even; i++)
@@ -185,7 +185,7 @@ static void test_trail_keeps_depth_and_alpha(void **state)
             put_deep(in_folder("in.png"), channels);
             TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--angle=0", "--length=4",
                  in_memory ? "--in-memory" : "--mix=0.7");
-            assert_done();
+            assert_wrote("a.png");
             uint16_t *out = read_deep(in_folder("a.png"), &info);
             assert_int_equal(info.channels, channels);
             for (size_t i = 0; i < info.rows * info.cols; i++) {
@@ -208,10 +208,10 @@ static void test_layers_keep_depth_and_alpha(void **state)
     put_deep(in_folder("in.png"), 4);
     put_text(in_folder("c.json"), "{\"directions\": 1}");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
-    assert_done();
+    assert_wrote("a.png");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--config", in_folder("c.json"),
          "--in-memory");
-    assert_done();
+    assert_wrote("b.png");
     uint16_t *in = read_deep(in_folder("in.png"), &info);
     uint16_t *a = read_deep(in_folder("a.png"), &again), *b = read_deep(in_folder("b.png"), &again);
     for (size_t i = 0; i < info.rows * info.cols * 4; i++) {
@@ -222,7 +222,7 @@ static void test_layers_keep_depth_and_alpha(void **state)
     free(a);
     free(b);
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.jpeg"), "--mix", "0", "--quality", "95");
-    assert_done();
+    assert_wrote("a.jpeg");
     uint8_t *jpeg = read_picture(in_folder("a.jpeg"), &info);
     assert_int_equal(info.channels, 3);
     assert_in_range(jpeg[0], 0, 12);
@@ -237,7 +237,7 @@ static void test_pipes_give_the_same_as_files(void **state)
     char line[2048];
     put_picture(in_folder("in.png"), 20, 30, 3);
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--angle", "90");
-    assert_done();
+    assert_wrote("a.png");
     snprintf(line, sizeof line, "cat %s | %s filter - -o - --angle 90 | cat > %s",
              in_folder("in.png"), TOOL_PATH, in_folder("b.png"));
     assert_int_equal(system(line), 0);
@@ -259,9 +259,9 @@ static void test_too_many_pixels_are_refused(void **state)
     (void)state;
     put_picture(in_folder("in.png"), 20, 30, 1);
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--max-pixels", "599");
-    assert_refused(1, "filter", "has 20 x 30 pixels, more than the 599 that max-pixels allows");
+    assert_refused(1, "filter", "in.png", "20 x 30", "599");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--max-pixels", "600");
-    assert_done();
+    assert_wrote("a.png");
 }
 
 static void test_seed_and_init_choose_the_parameters(void **state)
@@ -271,10 +271,10 @@ static void test_seed_and_init_choose_the_parameters(void **state)
     put_text(in_folder("c.json"), "{\"directions\": 1, \"seed\": 3, \"init\": \"authors\"}");
     put_text(in_folder("d.json"), "{\"directions\": 1}");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
-    assert_done();
+    assert_wrote("a.png");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("b.png"), "--config", in_folder("d.json"),
          "--seed=3", "--init=authors");
-    assert_done();
+    assert_wrote("b.png");
     assert_same_pictures(in_folder("a.png"), in_folder("b.png"));
 }
 
@@ -285,10 +285,10 @@ static void test_memory_does_not_depend_on_height(void **state)
     put_picture(in_folder("low.png"), 300, COLS, 3);
     put_picture(in_folder("high.png"), 30000, COLS, 3);
     TOOL("filter", in_folder("low.png"), "-o", in_folder("a.png"));
-    assert_done();
+    assert_wrote("a.png");
     long low = tool.peak_kib;
     TOOL("filter", in_folder("high.png"), "-o", in_folder("a.png"));
-    assert_done();
+    assert_wrote("a.png");
     print_message("peak: %ld KiB for 300 rows, %ld KiB for 30000\n", low, tool.peak_kib);
     assert_true(tool.peak_kib - low < 16 * 1024);
 }
@@ -302,12 +302,10 @@ static void test_directions_to_rows_below_need_in_memory(void **state)
         put_text(in_folder("c.json"), configs[i]);
         TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config",
              in_folder("c.json"));
-        assert_refused(1, "filter", "looks at rows below");
-        assert_non_null(strstr(tool.err, "--in-memory"));
-        assert_int_equal(count_files(in_folder(".")), 2);
+        assert_refused(1, "filter", "--in-memory");
         TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config",
              in_folder("c.json"), "--in-memory");
-        assert_done();
+        assert_wrote("a.png");
         remove(in_folder("a.png"));
     }
     put_text(in_folder("c.json"), "{\"directions\": 1, \"trunc\": [3, 3]}");
@@ -316,7 +314,7 @@ static void test_directions_to_rows_below_need_in_memory(void **state)
     assert_non_null(strstr(tool.err, "or use --in-memory"));
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"),
          "--in-memory");
-    assert_done();
+    assert_wrote("a.png");
 }
 
 static void test_bad_input_is_refused(void **state)
@@ -338,7 +336,7 @@ static void test_bad_input_is_refused(void **state)
         assert_refused(1, "filter", names[i]);
     }
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
-    assert_refused(1, "filter", "\"channels\" is 4, but ");
+    assert_refused(1, "filter", "\"channels\" is 4");
     put_text(in_folder("c.json"), "{\"directions\": 1, \"norm\": \"none\", \"d_state\": 0}");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
     assert_refused(1, "filter", "\"d_state\" is 0");
@@ -353,12 +351,12 @@ static void test_output_that_is_not_finite_is_an_error(void **state)
     put_text(in_folder("c.json"), "{\"directions\": 1, \"norm\": \"none\", \"values\": \"polar\", "
                                   "\"n_ssm\": 1, \"d_state\": 8}");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
-    assert_refused(1, "filter", "the layer's output is not finite: use norm relaxed");
+    assert_refused(1, "filter", "norm");
     assert_int_equal(count_files(in_folder(".")), 2);
     put_text(in_folder("c.json"),
              "{\"directions\": 1, \"values\": \"polar\", \"n_ssm\": 1, \"d_state\": 8}");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--config", in_folder("c.json"));
-    assert_done();
+    assert_wrote("a.png");
 }
 
 static void test_unwritable_output_is_an_error(void **state)
@@ -381,9 +379,9 @@ static void test_picture_may_be_replaced_by_its_result(void **state)
     (void)state;
     put_picture(in_folder("in.png"), 30, 20, 3);
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"));
-    assert_done();
+    assert_wrote("a.png");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("in.png"));
-    assert_done();
+    assert_wrote("in.png");
     assert_same_pictures(in_folder("in.png"), in_folder("a.png"));
 }
 
@@ -433,9 +431,9 @@ static void test_pdf_has_the_pixels_of_the_png(void **state)
     for (int channels = 1; channels <= 3; channels += 2) {
         put_picture(in_folder("in.png"), 30, 40, channels);
         TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"));
-        assert_done();
+        assert_wrote("a.png");
         TOOL("filter", in_folder("in.png"), "-o", in_folder("a.pdf"));
-        assert_done();
+        assert_wrote("a.pdf");
         char *pdf = get_file(in_folder("a.pdf"), &size);
         unsigned char *pixels = pdf_pixels(pdf, size, (size_t)(30 * 40 * channels));
         uint8_t *wanted = read_picture(in_folder("a.png"), &info);
@@ -451,29 +449,28 @@ static void test_pdf_has_the_pixels_of_the_png(void **state)
     }
     /* --quality is an option of JPEGs */
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.pdf"), "--quality", "80");
-    assert_refused(2, "filter", "--quality is for JPEG");
+    assert_refused(2, "filter", "--quality");
 }
 
 static void test_wrong_usage_is_refused(void **state)
 {
     (void)state;
     TOOL("filter", "x.png", "-o", "y.gif");
-    assert_refused(2, "filter",
-                   "--output=y.gif: the name must end in one of *.png, *.jpg, *.jpeg, *.pdf");
+    assert_refused(2, "filter", "--output=y.gif");
     TOOL("filter", "x.png", "-o", "y.png", "--quality", "80");
-    assert_refused(2, "filter", "--quality is for JPEG");
+    assert_refused(2, "filter", "--quality");
     TOOL("filter", "x.png", "-o", "y.png", "--angle", "270");
-    assert_refused(2, "filter", "use --in-memory");
+    assert_refused(2, "filter", "--in-memory");
     TOOL("filter", "x.png", "-o", "y.png", "--channel", "2");
-    assert_refused(2, "filter", "--channel needs --run");
+    assert_refused(2, "filter", "--channel", "--run");
     TOOL("filter", "x.png", "-o", "y.png", "--run", "r", "--config", "c.json");
-    assert_refused(2, "filter", "--config cannot be combined with --run");
+    assert_refused(2, "filter", "--config", "--run");
     TOOL("filter", "x.png", "-o", "y.png", "--run", "r", "--length", "3");
-    assert_refused(2, "filter", "--length is for the trail and cannot be combined with --run");
+    assert_refused(2, "filter", "--length", "--run");
     TOOL("filter", "x.png", "-o", "y.png", "--seed", "1");
-    assert_refused(2, "filter", "--seed needs --config");
+    assert_refused(2, "filter", "--seed", "--config");
     TOOL("filter", "x.png", "-o", "y.png", "--config", "c.json", "--mix", "0.5");
-    assert_refused(2, "filter", "--mix is for the trail");
+    assert_refused(2, "filter", "--mix");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)

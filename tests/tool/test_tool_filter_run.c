@@ -106,7 +106,7 @@ static void check(ssm2d_context *context, const char *run, const layer_of_run *l
     else
         TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--run", run, "--block",
              block, "--channel", number);
-    assert_done();
+    assert_wrote("a.png");
     read_colours(context, in_folder("in.png"), in);
     read_colours(context, in_folder("a.png"), out);
     for (int c = 0; c < 3; c++) {
@@ -153,18 +153,17 @@ static void test_wrong_blocks_and_channels_are_refused(void **state)
     put_picture(in_folder("in.png"), 5, 6, 1);
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--run", GOLDEN_RUN, "--block",
          "3");
-    assert_refused(1, "filter", "--block=3: the model in");
+    assert_refused(1, "filter", "--block=3");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--run", GOLDEN_RUN, "--channel",
          "16");
-    assert_refused(1, "filter", "has channels 0 to 15");
+    assert_refused(1, "filter", "0 to 15");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--run", in_folder("none"));
     assert_refused(1, "filter", "none");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("plain"), MODEL, "--epochs", "1",
          "--mixer", "none");
-    assert_done();
+    assert_wrote("plain/");
     TOOL("filter", in_folder("in.png"), "-o", in_folder("a.png"), "--run", in_folder("plain"));
-    assert_refused(1, "filter", "its mixer is none");
-    assert_int_equal(access(in_folder("a.png"), F_OK), -1);
+    assert_refused(1, "filter", "plain");
 }
 
 static int setup(void **state)

@@ -42,10 +42,10 @@ static void test_figure2_is_drawn(void **state)
 {
     (void)state;
     TOOL("kernels", "--figure2", "-o", in_folder("a.png"));
-    assert_done();
+    assert_wrote("a.png");
     image_info five = read_picture(in_folder("a.png"));
     TOOL("kernels", "--figure2", "--draws", "2", "--output", in_folder("b.PNG"));
-    assert_done();
+    assert_wrote("b.PNG");
     image_info two = read_picture(in_folder("b.PNG"));
     assert_true(five.cols > 1500 && five.rows > 600);
     assert_true(two.cols < five.cols && two.rows >= five.rows); /* its notes may have more lines */
@@ -59,11 +59,11 @@ static void test_seed_determines_the_picture(void **state)
 {
     (void)state;
     TOOL("kernels", "--figure2", "-o", in_folder("a.png"), "--seed", "7");
-    assert_done();
+    assert_wrote("a.png");
     TOOL("kernels", "--figure2", "-o", in_folder("b.png"), "--seed=7", "--threads=1");
-    assert_done();
+    assert_wrote("b.png");
     TOOL("kernels", "--figure2", "-o", in_folder("c.png"), "--seed=8");
-    assert_done();
+    assert_wrote("c.png");
     assert_true(same_files(in_folder("a.png"), in_folder("b.png")));
     assert_false(same_files(in_folder("a.png"), in_folder("c.png")));
 }
@@ -82,19 +82,19 @@ static void test_kernels_of_any_configuration_are_drawn(void **state)
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
         put_text(in_folder("c.json"), configs[i]);
         TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"));
-        assert_done();
+        assert_wrote("a.png");
         read_picture(in_folder("a.png"));
         TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"), "--scale=shared",
              "--rows=1", "--cols=1");
-        assert_done();
+        assert_wrote("a.png");
         read_picture(in_folder("a.png"));
         TOOL("kernels", "--config", in_folder("c.json"), "-o", in_folder("a.png"), "--rows=300",
              "--cols=2", "--channels=1");
-        assert_done();
+        assert_wrote("a.png");
         read_picture(in_folder("a.png"));
     }
     TOOL("kernels", "-o", in_folder("a.png"));
-    assert_done();
+    assert_wrote("a.png");
 }
 
 static void test_pdf_is_written(void **state)
@@ -102,7 +102,7 @@ static void test_pdf_is_written(void **state)
     (void)state;
     size_t size;
     TOOL("kernels", "--figure2", "-o", in_folder("a.pdf"));
-    assert_done();
+    assert_wrote("a.pdf");
     char *bytes = get_file(in_folder("a.pdf"), &size);
     assert_true(size > 1000);
     assert_memory_equal(bytes, "%PDF-", 5);
@@ -116,9 +116,9 @@ static void test_no_title_leaves_out_the_title(void **state)
     static const char *const kinds[] = {"--figure2", "--scale=panel"};
     for (int i = 0; i < 2; i++) {
         TOOL("kernels", kinds[i], "-o", in_folder("a.png"));
-        assert_done();
+        assert_wrote("a.png");
         TOOL("kernels", kinds[i], "-o", in_folder("b.png"), "--no-title");
-        assert_done();
+        assert_wrote("b.png");
         image_info with = read_picture(in_folder("a.png"));
         image_info without = read_picture(in_folder("b.png"));
         assert_true(without.rows + 2 * 30 + 2 * 2 * 15 <= with.rows);
@@ -131,7 +131,7 @@ static void test_svg_is_written(void **state)
     (void)state;
     size_t size;
     TOOL("kernels", "--figure2", "-o", in_folder("a.svg"));
-    assert_done();
+    assert_wrote("a.svg");
     char *text = get_file(in_folder("a.svg"), &size);
     assert_int_equal(strlen(text), size);
     assert_non_null(strstr(text, "<svg"));
@@ -143,22 +143,21 @@ static void test_contradictory_options_are_refused(void **state)
 {
     (void)state;
     TOOL("kernels", "--figure2");
-    assert_refused(2, "kernels", "--output is missing");
+    assert_refused(2, "kernels", "--output");
     TOOL("kernels", "--figure2", "-o", in_folder("a.jpg"));
     assert_refused(2, "kernels", "the name must end in .png, .svg or .pdf");
     TOOL("kernels", "--figure2", "-o", in_folder("a.png/b"));
     assert_refused(2, "kernels", "the name must end in .png, .svg or .pdf");
     TOOL("kernels", "--figure2", "--config", "x.json", "-o", in_folder("a.png"));
-    assert_refused(2, "kernels",
-                   "--config is for drawing a layer and cannot be combined with --figure2");
+    assert_refused(2, "kernels", "--config", "--figure2");
     TOOL("kernels", "--figure2", "--channels", "2", "-o", in_folder("a.png"));
-    assert_refused(2, "kernels", "--channels is for drawing a layer");
+    assert_refused(2, "kernels", "--channels");
     TOOL("kernels", "--draws", "2", "-o", in_folder("a.png"));
-    assert_refused(2, "kernels", "--draws needs --figure3");
+    assert_refused(2, "kernels", "--draws", "--figure3");
     TOOL("kernels", "--weights", "best", "-o", in_folder("a.png"));
-    assert_refused(2, "kernels", "--weights needs the folder of a run");
+    assert_refused(2, "kernels", "--weights");
     TOOL("kernels", "--figure2", "--rows=0", "-o", in_folder("a.png"));
-    assert_refused(2, "kernels", "--rows=0: use a whole number from 1 to 1024");
+    assert_refused(2, "kernels", "--rows=0");
     assert_int_equal(count_files(in_folder(".")), 0);
 }
 

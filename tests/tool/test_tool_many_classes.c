@@ -128,7 +128,7 @@ static void test_run_with_many_classes_is_evaluated_and_reported(void **state)
          "heads=2", "--set", "mixer.d_state=3", "--set", "image=8");
     if (tool.code) fail_msg("%s", tool.err);
     TOOL("eval", in_folder("run"), "--json", "--confusion", in_folder("c.png"));
-    assert_done();
+    assert_wrote("c.png");
     cJSON *root = cJSON_Parse(tool.out);
     const cJSON *pairs = cJSON_GetObjectItem(root, "confusion_pairs"), *pair;
     int images = 0, right = 0;

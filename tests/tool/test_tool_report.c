@@ -141,7 +141,7 @@ static void test_one_run_has_its_metrics_and_evaluation(void **state)
     (void)state;
     train(in_folder("one"), "ssm2d", "0");
     TOOL("report", in_folder("one"), "-o", in_folder("r.html"), "--threads", "1");
-    assert_done();
+    assert_wrote("r.html");
     assert_has(tool.out, "r.html: report of 1 run, ");
     char *text = page("r.html");
     const double accuracy = last_number("one", "test_accuracy");
@@ -162,7 +162,7 @@ static void test_one_run_has_its_metrics_and_evaluation(void **state)
     assert_has(text, "Kernel of channel 0 in block 2");
 
     TOOL("eval", in_folder("one"), "--json", "--per-class", "--confusion", in_folder("c.png"));
-    assert_done();
+    assert_wrote("c.png");
     cJSON *root = cJSON_Parse(tool.out);
     assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 6, "%.4f",
                 cJSON_GetObjectItem(root, "loss")->valuedouble);
@@ -188,9 +188,9 @@ static void test_one_run_has_its_metrics_and_evaluation(void **state)
     free(text);
     /* the same runs give the same page, except for the times */
     TOOL("report", in_folder("one"), "-o", in_folder("a.html"), "--no-measure", "--threads", "1");
-    assert_done();
+    assert_wrote("a.html");
     TOOL("report", in_folder("one/"), "-o", in_folder("b.html"), "--no-measure", "--threads", "1");
-    assert_done();
+    assert_wrote("b.html");
     char *a = page("a.html"), *b = page("b.html");
     assert_string_equal(a, b);
     assert_has(a, "left out by --no-measure");
@@ -261,7 +261,7 @@ static void test_seeds_form_one_setup_with_deviation(void **state)
     train(in_folder("plain"), "none", "0");
     TOOL("report", in_folder("s0"), in_folder("plain"), in_folder("s1"), in_folder("s2"), "-o",
          in_folder("r.html"), "--no-data", "--no-measure");
-    assert_done();
+    assert_wrote("r.html");
     char *text = page("r.html");
     assert_cell(text, "id=\"setups\"", "data-group=\"0\"", 0, "3");
     assert_cell(text, "id=\"setups\"", "data-group=\"0\"", 1, "%.2f ± %.2f", mean, deviation);
@@ -285,7 +285,7 @@ static void test_seeds_form_one_setup_with_deviation(void **state)
     assert_int_equal(tool.code, 0);
     TOOL("report", in_folder("plain"), in_folder("s0"), in_folder("again"), in_folder("s1"),
          in_folder("s2"), "-o", in_folder("r.html"), "--no-data", "--no-measure");
-    assert_done();
+    assert_wrote("r.html");
     text = page("r.html");
     assert_cell(text, "id=\"setups\"", "data-group=\"1\"", 0, "3");
     assert_cell(text, "id=\"setups\"", "data-group=\"1\"", 1, "%.2f ± %.2f", mean, deviation);
@@ -298,7 +298,7 @@ static void test_seeds_form_one_setup_with_deviation(void **state)
     assert_int_equal(tool.code, 0);
     TOOL("report", in_folder("plain"), in_folder("s0"), in_folder("s1"), in_folder("s2"), "-o",
          in_folder("r.html"), "--no-data", "--no-measure");
-    assert_done();
+    assert_wrote("r.html");
     text = page("r.html");
     assert_means(text, 1, 2);
     assert_means(text, 2, 3);
@@ -315,7 +315,7 @@ static void test_common_settings_are_left_out_of_labels(void **state)
     TOOL("report", in_folder("small+vit-mini+none+quick+seed=0"),
          in_folder("small+vit-mini+ssm2d+quick+seed=0"), "-o", in_folder("r.html"), "--no-data",
          "--no-measure");
-    assert_done();
+    assert_wrote("r.html");
     char *text = page("r.html");
     assert_has(text, "vit-mini · none<");
     assert_has(text, "vit-mini · ssm2d<");
@@ -339,14 +339,14 @@ static void test_best_setup_is_chosen_per_data_set(void **state)
     assert_int_equal(tool.code, 0);
     TOOL("report", in_folder("a"), in_folder("b"), "-o", in_folder("r.html"), "--no-data",
          "--no-measure");
-    assert_done();
+    assert_wrote("r.html");
     char *text = page("r.html");
     assert_has(text, "Best setup, last epoch");
     assert_int_equal(count_of(text, "class=\"best\""), 1);
     free(text);
     TOOL("report", in_folder("a"), in_folder("b"), in_folder("c"), in_folder("d"), "-o",
          in_folder("r.html"), "--no-data", "--no-measure");
-    assert_done();
+    assert_wrote("r.html");
     text = page("r.html");
     assert_lacks(text, "Best setup, last epoch");
     assert_int_equal(count_of(text, "class=\"best\""), 2);
@@ -372,7 +372,7 @@ static void test_hostile_names_are_escaped(void **state)
         "long name of a class without an end");
     put_text(in_folder("%s/data.json", "<svg onload=hacked=1>"), names);
     TOOL("report", run, "-o", in_folder("r.html"), "--no-measure");
-    assert_done();
+    assert_wrote("r.html");
     char *text = page("r.html");
     /* the data of the curves, and the script at the end */
     assert_int_equal(count_of(text, "<script"), 2);
@@ -466,7 +466,7 @@ static void test_missing_files_are_reported_in_the_page(void **state)
     const int lock = open(in_folder("open"), O_RDONLY | O_DIRECTORY);
     assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
     TOOL("report", in_folder("open"), "-o", in_folder("t.html"), "--no-data", "--no-measure");
-    assert_done();
+    assert_wrote("t.html");
     close(lock);
     text = page("t.html");
     assert_cell(text, "id=\"runs\"", "data-run=\"0\"", 0, "training now");
@@ -474,7 +474,7 @@ static void test_missing_files_are_reported_in_the_page(void **state)
     /* missing data */
     assert_int_equal(rename(in_folder("data"), in_folder("elsewhere")), 0);
     TOOL("report", in_folder("one"), "-o", in_folder("g.html"), "--no-measure");
-    assert_done();
+    assert_wrote("g.html");
     text = page("g.html");
     assert_has(text, "<strong>Missing</strong> one: ");
     assert_lacks(text, "id=\"confusion\"");
@@ -489,12 +489,11 @@ static void test_wrong_arguments_are_refused(void **state)
     (void)state;
     train(in_folder("one"), "none", "0");
     TOOL("report", in_folder("one"), in_folder("data"), "-o", in_folder("r.html"));
-    assert_refused(1, "report", "data: is not the folder of a run: it has no train.json");
-    assert_absent(in_folder("r.html"));
+    assert_refused(1, "report", "data", "train.json");
     TOOL("report", in_folder("nothing"), "-o", in_folder("r.html"));
-    assert_refused(1, "report", "nothing: is not the folder of a run");
+    assert_refused(1, "report", "nothing");
     TOOL("report", in_folder("one"), "-o", in_folder("r.pdf"));
-    assert_refused(2, "report", "r.pdf: the name must end in .html");
+    assert_refused(2, "report", "r.pdf");
     TOOL("report", in_folder("one"));
     assert_refused(2, "report", "--output");
     TOOL("report", "-o", in_folder("r.html"));
@@ -504,7 +503,7 @@ static void test_wrong_arguments_are_refused(void **state)
     /* an existing file is replaced, as by every command that writes one */
     put_text(in_folder("r.html"), "old");
     TOOL("report", in_folder("one"), "-o", in_folder("r.html"), "--no-data", "--no-measure");
-    assert_done();
+    assert_wrote("r.html");
     char *text = page("r.html");
     assert_has(text, "</html>");
     assert_lacks(text, "id=\"kernels\""); /* it has none */
@@ -544,7 +543,7 @@ static void test_run_of_earlier_version_is_reported(void **state)
     (void)state;
     copy_folder(GOLDEN_RUN, in_folder("old"));
     TOOL("report", in_folder("old"), "-o", in_folder("r.html"), "--no-data", "--no-measure");
-    assert_done();
+    assert_wrote("r.html");
     char *text = page("r.html");
     assert_has(text, "data-run=\"0\"");
     assert_lacks(text, "state bad");

@@ -139,9 +139,9 @@ static void test_rows_selects_by_label_or_pattern(void **state)
     assert_done();
     assert_int_equal(count_of(tool.out, "ssm2d train"), 2 * (1 + 3));
     TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--rows", "ViT|ResNet");
-    assert_refused(1, "reproduce", "--rows ResNet: no row of table1 has this label");
+    assert_refused(1, "reproduce", "--rows ResNet", "table1");
     TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--rows", "ViT|");
-    assert_refused(1, "reproduce", "no row of table1 has this label");
+    assert_refused(1, "reproduce", "--rows", "table1");
 }
 
 /* Columns are chosen in the same way, also by the data of their cells. */
@@ -168,9 +168,9 @@ static void test_columns_selects_by_label_or_data(void **state)
         assert_int_equal(count_of(tool.out, "ssm2d train"), cases[i].runs);
     }
     TOOL("reproduce", "table1", "--out", "DIR", "--columns", "C1000", "--dry-run");
-    assert_refused(1, "reproduce", "--columns C1000: no cell of table1 that would be run");
+    assert_refused(1, "reproduce", "--columns C1000", "table1");
     TOOL("reproduce", "table1", "--out", "DIR", "--columns", "C1000", "--dry-run");
-    assert_refused(1, "reproduce", "labels are C100, T-IN; data are cifar100, tiny-imagenet");
+    assert_refused(1, "reproduce", "C100, T-IN", "cifar100, tiny-imagenet");
     /* the table has no others, unless they have results */
     shell("$SSM2D " TABLE5 "--seeds 1 --epochs 1 --rows Baseline --columns 'w/o PE' --out "
           "$FOLDER/o");
@@ -193,34 +193,31 @@ static void test_wrong_options_are_refused(void **state)
 {
     (void)state;
     TOOL("reproduce", "table6", "--out", "DIR");
-    assert_refused(2, "reproduce", "there is no table6; did you mean table");
+    assert_refused(2, "reproduce", "table6");
     TOOL("reproduce", "table1");
-    assert_refused(2, "reproduce", "--out is missing");
+    assert_refused(2, "reproduce", "--out");
     TOOL("reproduce", "--scale", "tiny");
-    assert_refused(2, "reproduce", "--scale needs the name of a table");
+    assert_refused(2, "reproduce", "--scale");
     TOOL("reproduce", "table1", "--out", "DIR", "--data", "cifar=x");
-    assert_refused(2, "reproduce", "--data cifar=..: no experiment has data of this name");
+    assert_refused(2, "reproduce", "--data cifar=");
     TOOL("reproduce", "table1", "--out", "DIR", "--data", "cifar100");
-    assert_refused(2, "reproduce", "write it as NAME=DATA, such as cifar10=cifar10:FOLDER");
+    assert_refused(2, "reproduce", "cifar100", "NAME=DATA");
     TOOL("reproduce", "figure2", "--out", "DIR", "--seeds", "4");
-    assert_refused(2, "reproduce",
-                   "--seeds: lattice-paths, Figure 2: lattice paths, trains nothing");
+    assert_refused(2, "reproduce", "--seeds", "lattice-paths");
     TOOL("reproduce", "kernels", "--out", "DIR", "--data", "cifar10=nowhere");
-    assert_refused(2, "reproduce", "--data: kernels, Figure 3");
+    assert_refused(2, "reproduce", "--data", "kernels");
     TOOL("reproduce", "kernels", "--out", "DIR", "--columns", "C100");
-    assert_refused(2, "reproduce", "--columns: kernels, Figure 3");
+    assert_refused(2, "reproduce", "--columns", "kernels");
     TOOL("reproduce", "table1", "--out", "DIR", "--plan", "--dry-run");
-    assert_refused(2, "reproduce", "cannot be combined");
+    assert_refused(2, "reproduce", "--plan", "--dry-run");
     TOOL("reproduce", "table1", "--out", "DIR", "--no-wait", "--dry-run");
-    assert_refused(2, "reproduce", "--no-wait is for running");
+    assert_refused(2, "reproduce", "--no-wait");
     TOOL("reproduce", "table1", "--out", "DIR", "--rows", "ResNet", "--dry-run");
-    assert_refused(1, "reproduce", "--rows ResNet: no row of table1 has this label");
+    assert_refused(1, "reproduce", "--rows ResNet", "table1");
     TOOL("reproduce", "table1", "--out", in_folder("o"));
-    assert_refused(1, "reproduce",
-                   "table1 needs data that are not given: cifar100, tiny-imagenet. ");
+    assert_refused(1, "reproduce", "table1", "cifar100, tiny-imagenet");
     TOOL("reproduce", "table1", "--out", in_folder("o"), "--data", "cifar100=cifar100:nowhere");
     assert_refused(1, "reproduce", "nowhere");
-    assert_absent(in_folder("o"));
 }
 
 /* ---- whole tables ---------------------------------------------------------------------------- */
@@ -281,7 +278,7 @@ static void test_table_has_means_beside_the_paper(void **state)
     first = cJSON_GetArrayItem(cJSON_GetObjectItem(first, "cells"), 0);
     first = cJSON_GetArrayItem(cJSON_GetObjectItem(first, "runs"), 0);
     TOOL("eval", in_folder("o/runs/%s", cJSON_GetObjectItem(first, "name")->valuestring), "--json");
-    assert_done();
+    assert_wrote_nothing();
     cJSON *evaluated = cJSON_Parse(tool.out);
     assert_float_equal(number(first, "accuracy"), 100 * number(evaluated, "accuracy"), 1e-6);
     cJSON_Delete(evaluated);
@@ -303,7 +300,7 @@ static void test_table_has_means_beside_the_paper(void **state)
     shell("rm $FOLDER/o/table5.csv && $SSM2D reproduce table5 --out $FOLDER/o --tables-only "
           "&& cmp $FOLDER/o/table5.csv $FOLDER/one.csv");
     shell_run("$SSM2D reproduce table5 --out $FOLDER/o --seeds 3");
-    assert_refused(1, "reproduce", "--tables-only writes the tables without these data");
+    assert_refused(1, "reproduce", "--tables-only");
     shell("$SSM2D reproduce table5 --out $FOLDER/o --seeds 3 --tables-only");
     assert_says(tool.out, "20 of 30 runs are done.");
     shell("grep -q '^| Baseline | [0-9.]* ± [0-9.]* ([0-9.]*, [0-9.]*, -) | ' $FOLDER/o/table5.md");
@@ -334,7 +331,7 @@ static void test_table_takes_options_of_others_in_its_folder(void **state)
     assert_null(strstr(tool.out, "--seed 2 "));
     shell("sed -i s/tiny/small/ $FOLDER/o/training-size.options.json");
     TOOL("reproduce", "table3", "--out", in_folder("o"), "--dry-run");
-    assert_refused(1, "reproduce", "table5 has tiny and training-size has small");
+    assert_refused(1, "reproduce", "table5", "tiny", "training-size", "small");
 }
 
 static void test_figures_are_drawn_in_three_formats(void **state)
@@ -347,8 +344,7 @@ static void test_figures_are_drawn_in_three_formats(void **state)
     /* somebody else's file with the name of one of ours */
     shell("mkdir $FOLDER/o && echo mine > $FOLDER/o/lattice-paths.csv");
     TOOL("reproduce", "figure2", "--out", in_folder("o"));
-    assert_refused(1, "reproduce",
-                   "lattice-paths.csv: exists, and was not written by ssm2d reproduce");
+    assert_refused(1, "reproduce", "lattice-paths.csv");
     shell("grep -q mine $FOLDER/o/lattice-paths.csv && test $(ls $FOLDER/o | wc -l) = 1 && "
           "rm $FOLDER/o/lattice-paths.csv");
     TOOL("reproduce", "figure2", "--out", in_folder("o"));

@@ -179,19 +179,19 @@ static void test_settings_reach_every_run(void **state)
     assert_int_equal(count_of(tool.out, "--set mixer.n_ssm=4"), runs - plain - ema);
     assert_int_equal(count_of(tool.out, "+lr=0.003+"), runs); /* in the names */
     TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--set", "mixer.nssm=4");
-    assert_refused(1, "reproduce", "--set mixer.nssm=4: no run of table1 has this setting");
+    assert_refused(1, "reproduce", "--set mixer.nssm=4", "table1");
     TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--set", "decay");
     assert_refused(2, "reproduce", "--set decay");
     TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--set", "decay=a/b");
-    assert_refused(2, "reproduce", "--set decay=: the value becomes part of a folder's name");
+    assert_refused(2, "reproduce", "--set decay=");
     TOOL("reproduce", "table1", "--out", "DIR", "--dry-run", "--set", "decay=much");
     assert_refused(1, "reproduce", "decay");
     TOOL("reproduce", "ablations", "--out", "DIR", "--variant", "text", "--dry-run");
-    assert_refused(1, "reproduce", "--variant text: ablations has no published settings");
+    assert_refused(1, "reproduce", "--variant text", "ablations");
     TOOL("reproduce", "convnext", "--out", "DIR", "--variant", "library", "--dry-run");
     assert_done();
     TOOL("reproduce", "table2", "--out", "DIR", "--scale", "medium", "--dry-run");
-    assert_refused(1, "reproduce", "--scale medium: table2 has no such scale, but full, small");
+    assert_refused(1, "reproduce", "--scale medium", "table2");
     /* stored, and removed again */
     shell("$SSM2D " TABLE5 "--seeds 1 --epochs 1 --rows Baseline --lr 0.004 --set decay=0.1 --out "
           "$FOLDER/o");
@@ -236,7 +236,7 @@ static void test_figures_have_names_and_numbers(void **state)
 {
     (void)state;
     TOOL("reproduce", "figure3", "--out", "DIR", "--seeds", "1");
-    assert_refused(2, "reproduce", "trains nothing and has no runs");
+    assert_refused(2, "reproduce", "kernels");
     TOOL("reproduce", "figure3", "--out", in_folder("o"), "--dry-run");
     assert_says(tool.out, "ssm2d kernels --figure3 -o ");
     TOOL("reproduce", "figure4", "--out", in_folder("o"), "--dry-run");

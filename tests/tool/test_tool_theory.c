@@ -147,9 +147,9 @@ static void test_wrong_options_are_refused(void **state)
 {
     (void)state;
     TOOL("theory", "-o", in_folder("a.png"));
-    assert_refused(2, "theory", "--output needs a topic");
+    assert_refused(2, "theory", "--output");
     TOOL("theory", "pascal", "-o", in_folder("a.gif"));
-    assert_refused(2, "theory", "must end in .png, .svg or .pdf");
+    assert_refused(2, "theory", "a.gif");
     TOOL("theory", "rank");
     assert_refused(2, "theory", "rank");
     TOOL("theory", "ranks", "--side=25");

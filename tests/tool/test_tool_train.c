@@ -28,16 +28,6 @@ static void train(const char *run)
     assert_done();
 }
 
-static void assert_same_file(const char *one, const char *two)
-{
-    size_t size, other;
-    char *a = get_file(one, &size), *b = get_file(two, &other);
-    assert_int_equal(size, other);
-    assert_memory_equal(a, b, size);
-    free(a);
-    free(b);
-}
-
 static void test_train_writes_a_run_that_resumes(void **state)
 {
     (void)state;
@@ -54,50 +44,17 @@ static void test_train_writes_a_run_that_resumes(void **state)
         assert_int_equal(access(in_folder("run/%s", files[i]), F_OK), 0);
     /* on other numbers of threads, and from the file of settings */
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("four"), SMALL, "--threads", "4");
-    assert_done();
+    assert_wrote("four/");
     assert_same_file(in_folder("run/model.safetensors"), in_folder("four/model.safetensors"));
     TOOL("train", "--config", in_folder("run/train.json"), "--out", in_folder("file"), "--threads",
          "1");
-    assert_done();
+    assert_wrote("file/");
     assert_same_file(in_folder("run/model.safetensors"), in_folder("file/model.safetensors"));
     assert_same_file(in_folder("run/train.json"), in_folder("file/train.json"));
     /* the run's own model and weights are what `run` takes */
     TOOL("run", "--config", in_folder("run/config.json"), "--weights",
          in_folder("run/model.safetensors"), "--input", "none.npy", "--out", in_folder("o.npy"));
     assert_refused(1, "run", "none.npy");
-}
-
-/* bf16 trains to other weights than float32, the same on any number of threads; a run keeps it;
- * auto is replaced by what it has chosen. */
-static void test_precision_is_kept(void **state)
-{
-    (void)state;
-    train(in_folder("float32"));
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("bf16"), SMALL, "--precision",
-         "bf16");
-    assert_done();
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("four"), SMALL, "--precision",
-         "bf16", "--threads", "4");
-    assert_done();
-    assert_same_file(in_folder("bf16/model.safetensors"), in_folder("four/model.safetensors"));
-    size_t size, other;
-    char *exact = get_file(in_folder("float32/model.safetensors"), &size),
-         *rounded = get_file(in_folder("bf16/model.safetensors"), &other);
-    assert_int_equal(size, other);
-    assert_true(memcmp(exact, rounded, size) != 0);
-    free(exact);
-    free(rounded);
-    TOOL("train", "--resume", in_folder("bf16"), "--precision", "float32");
-    assert_refused(2, "train", "--precision");
-    char *settings = get_file(in_folder("bf16/train.json"), &size);
-    assert_non_null(strstr(settings, "\"precision\":\t\"bf16\""));
-    free(settings);
-    TOOL("train", "--data", in_folder("data"), "--out", in_folder("auto"), SMALL, "--precision",
-         "auto", "--epochs", "1");
-    assert_done();
-    settings = get_file(in_folder("auto/train.json"), &size);
-    assert_null(strstr(settings, "\"auto\""));
-    free(settings);
 }
 
 /* One line of --print-settings. */
@@ -119,7 +76,7 @@ static void test_recipes_set_and_print_settings(void **state)
     TOOL("train", "--recipe", "small", "--data", in_folder("data"), "--model", "vit",
          "--print-settings", "--config", in_folder("c.json"), "--epochs", "3", "--set",
          "flip=false", "--seed", "5");
-    assert_done();
+    assert_wrote_nothing();
     assert_setting("epochs=3", "command line");
     assert_setting("seed=5", "command line");
     assert_setting("flip=false", "command line");
@@ -137,30 +94,30 @@ static void test_recipes_set_and_print_settings(void **state)
     assert_done();
     assert_setting("lr=0.003", "--config");
     TOOL("train", "--data", in_folder("data"), "--norm-mean", "0.3", "--print-settings");
-    assert_refused(2, "train", "norm_mean=0.3 needs norm_std");
+    assert_refused(2, "train", "norm_mean=0.3", "norm_std");
     TOOL("train", "--recipe", "small", "--mixer", "none", "--print-settings");
-    assert_done();
+    assert_wrote_nothing();
     assert_setting("drop_path=0.1", "recipe small");
     assert_setting("mixer=none", "command line");
     /* the model in the file counts as well */
     put_text(in_folder("m.json"), "{\"model\": \"deit-t\", \"mixer\": null}");
     TOOL("train", "--recipe", "small", "--config", in_folder("m.json"), "--print-settings");
-    assert_done();
+    assert_wrote_nothing();
     assert_setting("model=deit-t", "--config");
     assert_setting("drop_path=0.1", "recipe small");
     TOOL("train", "--recipe", "deit", "--batch", "256", "--print-settings");
-    assert_done();
+    assert_wrote_nothing();
     assert_setting("lr_batch=512", "recipe deit");
     assert_setting("batch=256", "command line");
     TOOL("train", "--recipe", "smal", "--print-settings");
-    assert_refused(2, "train", "there is no recipe smal; did you mean small?");
+    assert_refused(2, "train", "smal", "small");
     TOOL("train", "--recipe", "small", "--resume", in_folder("run"));
-    assert_refused(2, "train", "--recipe cannot be combined with --resume");
+    assert_refused(2, "train", "--recipe", "--resume");
 
     /* a run with a recipe keeps the values, and may be resumed with more workers */
     TOOL("train", "--recipe", "small", "--data", in_folder("data"), "--out", in_folder("run"),
          SMALL, "--epochs", "1");
-    assert_done();
+    assert_wrote("run/");
     assert_non_null(strstr(tool.out, "waiting "));
     size_t size;
     char *text = get_file(in_folder("run/train.json"), &size);
@@ -174,9 +131,9 @@ static void test_recipes_set_and_print_settings(void **state)
     assert_done();
     TOOL("train", "--recipe", "small", "--data", in_folder("data"), "--out", in_folder("whole"),
          SMALL, "--epochs", "2", "--workers", "3");
-    assert_done();
+    assert_wrote("whole/");
     TOOL("eval", in_folder("run"));
-    assert_done();
+    assert_wrote_nothing();
 }
 
 static void test_folders_with_other_files_are_not_touched(void **state)
@@ -184,16 +141,16 @@ static void test_folders_with_other_files_are_not_touched(void **state)
     (void)state;
     train(in_folder("run"));
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL);
-    assert_refused(1, "train", "has a run already");
+    assert_refused(1, "train", "run");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--overwrite",
          "--mixer", "none");
     assert_refused(2, "train", "mixer"); /* mixer.d_state needs a mixer */
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--overwrite", "--mixer",
          "none", "--set", "dim=16", "--batch", "8", "--epochs", "1");
-    assert_done();
+    assert_wrote("run/");
     assert_non_null(strstr(tool.out, "mixer none"));
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"));
-    assert_refused(1, "kernels", "has no kernels to draw");
+    assert_refused(1, "kernels", "run");
     TOOL("train", "--resume", in_folder("run"));
     assert_done();
     assert_non_null(strstr(tool.out, "the run is complete"));
@@ -205,7 +162,7 @@ static void test_folders_with_other_files_are_not_touched(void **state)
     assert_done();
     assert_non_null(strstr(tool.out, "epoch 2/2"));
     TOOL("train", "--resume", in_folder("run"), "--epochs", "1");
-    assert_refused(1, "train", "epochs=1: the run has done 2 already");
+    assert_refused(1, "train", "epochs=1", "2");
     size_t size;
     char *text = get_file(in_folder("run/train.json"), &size);
     assert_non_null(strstr(text, "moved"));
@@ -223,28 +180,27 @@ static void test_folders_with_other_files_are_not_touched(void **state)
     assert_refused(1, "train", "none");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=24",
          "--batch", "8", "--overwrite", "--start", in_folder("run/model.safetensors"));
-    assert_refused(1, "train", "the model needs");
+    assert_refused(1, "train", "model.safetensors");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=16",
          "--batch", "8", "--overwrite", "--start", in_folder("run/last.safetensors"));
-    assert_refused(1, "train", "is a checkpoint");
+    assert_refused(1, "train", "last.safetensors");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), "--set", "dim=16",
          "--batch", "8", "--overwrite", "--epochs", "1", "--start",
          in_folder("run/model.safetensors"));
-    assert_done();
+    assert_wrote("run/");
     assert_non_null(strstr(tool.out, "new arrays of mixers"));
     TOOL("train", "--resume", in_folder("data"));
-    assert_refused(1, "train", "is not the folder of a run");
+    assert_refused(1, "train", "data");
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("data/t10k-images-idx3-ubyte"),
          SMALL);
-    assert_refused(1, "train", "is a file, not a folder");
+    assert_refused(1, "train", "t10k-images-idx3-ubyte");
 }
 
-/* A refused `ssm2d train`: exit code, a one-line message with this part, and no run folder. */
+/* A refused `ssm2d train`. */
 #define REFUSED(code, named, ...)                                                                  \
     do {                                                                                           \
         TOOL("train", __VA_ARGS__);                                                                \
         assert_refused(code, "train", named);                                                      \
-        assert_absent(in_folder("x"));                                                             \
     } while (0)
 
 static void test_wrong_options_are_refused_in_one_line(void **state)
@@ -286,14 +242,14 @@ static void test_wrong_files_are_refused_in_one_line(void **state)
     REFUSED(1, "heads", "--out", x, "--data", data, "--set", "heads=5");
     TOOL("train", "--out", x, "--data", data, SMALL, "--lr", "900", "--clip", "0", "--schedule",
          "constant", "--warmup", "0", "--decay", "100");
-    assert_refused(1, "train", "not finite");
+    assert_ended(1, "train", "not finite");
 }
 
 static void test_start_needs_data(void **state)
 {
     (void)state;
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("short"), SMALL, "--epochs", "1");
-    assert_done();
+    assert_wrote("short/");
     REFUSED(2, "--data", "--start", in_folder("short/model.safetensors"), "--out", in_folder("x"),
             SMALL);
 }
@@ -302,7 +258,7 @@ static void test_longer_run_says_that_epochs_changed(void **state)
 {
     (void)state;
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("short"), SMALL, "--epochs", "1");
-    assert_done();
+    assert_wrote("short/");
     TOOL("train", "--resume", in_folder("short"), "--epochs", "2", "--bad-images", "skip");
     assert_done();
     assert_non_null(strstr(tool.out, "the run had 1 epochs and now has 2"));
@@ -317,7 +273,7 @@ static void test_set_overrides_config(void **state)
     TOOL("train", "--out", in_folder("z"), "--data", in_folder("data"), "--config",
          in_folder("c.json"), "--batch", "8", "--epochs", "1", "--set", "depth=2", "--set",
          "model=vit-mini");
-    assert_done();
+    assert_wrote("z/");
     char *settings = get_file(in_folder("z/config.json"), &size);
     assert_non_null(strstr(settings, "vit-mini"));
     assert_non_null(strstr(settings, "\"dim\":\t16"));
@@ -334,7 +290,7 @@ static void test_signal_stops_with_a_checkpoint(void **state)
     static const int signals[] = {SIGINT, SIGTERM, SIGUSR1};
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("whole"), SMALL, "--epochs",
          "40");
-    assert_done();
+    assert_wrote("whole/");
     for (int i = 0; i < 3; i++) {
         char run[512], data[512];
         snprintf(run, sizeof run, "%s", in_folder("run%d", i));
@@ -390,10 +346,10 @@ static void test_eval_measures_a_run(void **state)
     char *said = strstr(tool.out, "test accuracy ");
     double told = strtod(said + 14, NULL) / 100;
     TOOL("eval", in_folder("run"));
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "20 test images of 8 x 8: loss "));
     TOOL("eval", in_folder("run"), "--json");
-    assert_done();
+    assert_wrote_nothing();
     assert_true(accuracy_of(tool.out) > told - 1e-3 && accuracy_of(tool.out) < told + 1e-3);
     assert_null(strstr(tool.out, "top5")); /* of four classes */
     /* for any batch size, including a partial last batch */
@@ -401,24 +357,24 @@ static void test_eval_measures_a_run(void **state)
         char text[16];
         snprintf(text, sizeof text, "%d", batch);
         TOOL("eval", in_folder("run"), "--json", "--batch", text);
-        assert_done();
+        assert_wrote_nothing();
         assert_true(accuracy_of(tool.out) > told - 1e-3 && accuracy_of(tool.out) < told + 1e-3);
     }
     TOOL("eval", in_folder("run"), "--split", "train", "--weights", "best");
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "80 train images"));
     TOOL("eval", in_folder("run"), "--image-size", "16");
-    assert_done();
+    assert_wrote_nothing();
     assert_non_null(strstr(tool.out, "of 16 x 16"));
     assert_non_null(strstr(tool.out, "interpolated"));
     TOOL("eval", in_folder("run"), "--image-size", "10");
-    assert_refused(1, "eval", "cannot be cut");
+    assert_refused(1, "eval", "10");
     TOOL("eval", in_folder("run"), "--data", in_folder("no"));
     assert_refused(1, "eval", "no");
     TOOL("eval", in_folder("data"));
-    assert_refused(1, "eval", "is not the folder of a run");
+    assert_refused(1, "eval", "data");
     TOOL("eval");
-    assert_refused(2, "eval", "RUN is missing");
+    assert_refused(2, "eval", "RUN");
     assert_int_equal(remove(in_folder("run/best.safetensors")), 0);
     TOOL("eval", in_folder("run"), "--weights", "best");
     assert_refused(1, "eval", "best.safetensors");
@@ -427,7 +383,7 @@ static void test_eval_measures_a_run(void **state)
     assert_refused(1, "eval", "model.safetensors");
     put_text(in_folder("run/data.json"), "{\"classes\": [1]}");
     TOOL("eval", in_folder("run"));
-    assert_refused(1, "eval", "\"classes\" is not a list of names");
+    assert_refused(1, "eval", "data.json", "\"classes\"");
 }
 
 /* A picture like those of a class. */
@@ -459,14 +415,14 @@ static void test_predict_prints_classes(void **state)
     char files[4][512];
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("run"), SMALL, "--epochs", "30",
          "--set", "flip=false");
-    assert_done();
+    assert_wrote("run/");
     assert_int_equal(rename(in_folder("data"), in_folder("gone")), 0); /* the data are not needed */
     for (int i = 0; i < 4; i++) {
         snprintf(files[i], sizeof files[i], "%s", in_folder("%d.png", i));
         put_class(files[i], i, i % 2 ? 8 : 64);
     }
     TOOL("predict", in_folder("run"), files[0], files[1], files[2], files[3], "--top", "1");
-    assert_done();
+    assert_wrote_nothing();
     char head[600];
     snprintf(head, sizeof head, "weights of the best epoch of %s\n", in_folder("run"));
     assert_memory_equal(tool.out, head, strlen(head));
@@ -487,7 +443,7 @@ static void test_predict_prints_classes(void **state)
     assert_done();
     assert_non_null(strstr(tool.out, "a?b.png")); /* JSON is UTF-8 */
     TOOL("predict", in_folder("run"), "--json", "--top", "9", files[2]);
-    assert_done();
+    assert_wrote_nothing();
     cJSON *root = cJSON_Parse(tool.out), *item;
     assert_non_null(root);
     assert_string_equal(cJSON_GetObjectItem(root, "file")->valuestring, files[2]);
@@ -501,17 +457,17 @@ static void test_predict_prints_classes(void **state)
     TOOL("predict", in_folder("run"), in_folder("none.png"));
     assert_refused(1, "predict", "none.png");
     TOOL("predict", in_folder("run"));
-    assert_refused(2, "predict", "IMAGE is missing");
+    assert_refused(2, "predict", "IMAGE");
     TOOL("predict", in_folder("run"), files[0], "--max-pixels", "4095");
-    assert_refused(1, "predict", "has 64 x 64 pixels, more than the 4095 that max-pixels allows");
+    assert_refused(1, "predict", "0.png", "64 x 64", "4095");
     TOOL("predict", in_folder("run"), files[0], "--max-pixels=4096");
-    assert_done();
+    assert_wrote_nothing();
     TOOL("predict", in_folder("run"), files[1], "--image-size", "16");
-    assert_done();
+    assert_wrote_nothing();
     TOOL("predict", in_folder("run"), files[1], "--image-size", "8x16");
-    assert_done();
+    assert_wrote_nothing();
     TOOL("predict", in_folder("run"), files[1], "--image-size", "8x");
-    assert_refused(2, "predict", "--image-size=8x: use a side in pixels, or ROWSxCOLS");
+    assert_refused(2, "predict", "--image-size=8x");
     TOOL("predict", in_folder("run"), files[0], in_folder("none.png"), files[1], "--top", "1");
     assert_int_equal(tool.code, 1);
     assert_non_null(strstr(tool.out, files[0]));
@@ -525,20 +481,20 @@ static void test_kernels_of_a_run_are_drawn(void **state)
     (void)state;
     train(in_folder("run"));
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.svg"));
-    assert_done();
+    assert_wrote("k.svg");
     size_t size;
     char *text = get_file(in_folder("k.svg"), &size);
     assert_true(size > 1000);
     free(text);
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--rows", "5", "--cols", "9",
          "--channels", "3", "--scale", "shared", "--weights", "best");
-    assert_done();
+    assert_wrote("k.png");
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--figure2");
-    assert_refused(2, "kernels", "--figure2 cannot be combined with the folder of a run");
+    assert_refused(2, "kernels", "--figure2");
     TOOL("kernels", in_folder("run"), "-o", in_folder("k.png"), "--seed", "1");
-    assert_refused(2, "kernels", "--seed cannot be combined with");
+    assert_refused(2, "kernels", "--seed");
     TOOL("kernels", in_folder("data"), "-o", in_folder("k.png"));
-    assert_refused(1, "kernels", "is not the folder of a run");
+    assert_refused(1, "kernels", "data");
 }
 
 #define FIELDS(...) TOOL("kernels", "-o", in_folder("f.png"), "--receptive-field", __VA_ARGS__)
@@ -550,7 +506,7 @@ static void test_receptive_fields_of_runs_are_drawn(void **state)
     train(in_folder("run"));
     TOOL("train", "--data", in_folder("data"), "--out", in_folder("plain"), "--mixer", "none",
          "--set", "dim=16", "--batch", "8", "--epochs", "1");
-    assert_done();
+    assert_wrote("plain/");
     FIELDS("test", "--images", "5", in_folder("plain"), in_folder("run"));
     assert_done();
     assert_non_null(strstr(tool.out, "plain: vit-mini, none: half of "));
@@ -570,13 +526,13 @@ static void test_receptive_fields_of_runs_are_drawn(void **state)
     FIELDS(in_folder("none.png"), in_folder("run"));
     assert_refused(1, "kernels", "none.png");
     FIELDS("test", in_folder("run"), "--block", "99");
-    assert_refused(1, "kernels", "there is no block 99: the model has ");
+    assert_refused(1, "kernels", "99");
     FIELDS("test");
-    assert_refused(2, "kernels", "--receptive-field needs the folder of a run");
+    assert_refused(2, "kernels", "--receptive-field");
     FIELDS("test", in_folder("run"), "--rows", "9");
-    assert_refused(2, "kernels", "--rows is for kernels");
+    assert_refused(2, "kernels", "--rows");
     FIELDS("test", in_folder("run"), "--scale", "shared");
-    assert_refused(2, "kernels", "--scale is for kernels");
+    assert_refused(2, "kernels", "--scale");
     /* names of folders cannot control the terminal */
     shell_run("cp -r $FOLDER/plain \"$FOLDER/$(printf 'a\\033[31mb')\" && $SSM2D kernels "
               "--receptive-field test --images 2 -o $FOLDER/f.png $FOLDER/a*b");
@@ -593,15 +549,14 @@ static void test_receptive_fields_of_runs_are_drawn(void **state)
     assert_int_equal(tool.code, 0);
     assert_non_null(strstr(tool.out, "held: vit-mini, none: half of "));
     TOOL("kernels", "-o", in_folder("k.png"), in_folder("run"), in_folder("plain"));
-    assert_refused(2, "kernels", "kernels are drawn for one run at a time, not for 2");
+    assert_refused(2, "kernels", "2");
     TOOL("kernels", "-o", in_folder("k.png"), in_folder("run"), "--images", "9");
-    assert_refused(2, "kernels", "--images needs --receptive-field");
+    assert_refused(2, "kernels", "--images", "--receptive-field");
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_precision_is_kept, setup, folder_teardown),
         cmocka_unit_test_setup_teardown(test_train_writes_a_run_that_resumes, setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(test_recipes_set_and_print_settings, setup,

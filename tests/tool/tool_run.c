@@ -1,8 +1,11 @@
 #define _GNU_SOURCE /* wait4, nftw */
 #include "tool_run.h"
 
+#include "folder_state.h"
+
 #include "io/image.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <ftw.h>
 #include <sys/resource.h>
@@ -31,6 +34,7 @@ static void run_program(const char *program, const char *const *words)
     int status;
     assert_non_null(out);
     assert_non_null(err);
+    folder_remember(folder);
     fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -61,21 +65,47 @@ void shell_run(const char *script)
     run_program("/bin/sh", words);
 }
 
-void assert_refused(int code, const char *name, const char *part)
+/* Whether the line names the part: as a whole word, so that "1" is not found in "10". */
+static int names(const char *line, const char *part)
+{
+    const size_t length = strlen(part);
+    for (const char *at = line; length && (at = strstr(at, part)); at++)
+        if ((at == line || !isalnum(at[-1]) || !isalnum(*part))
+            && (!isalnum(at[length]) || !isalnum(part[length - 1])))
+            return 1;
+    return !length;
+}
+
+void assert_one_line(const char *name, const char *part)
 {
     char start[64];
     snprintf(start, sizeof start, "ssm2d%s%s: ", *name ? " " : "", name);
     const char *newline = strchr(tool.err, '\n');
-    if (tool.code != code) fail_msg("exit code %d instead of %d: %s", tool.code, code, tool.err);
     if (strncmp(tool.err, start, strlen(start)))
         fail_msg("\"%s\" does not begin with \"%s\"", tool.err, start);
     if (!newline || newline[1]) fail_msg("\"%s\" is not one line", tool.err);
-    if (!strstr(tool.err, part)) fail_msg("\"%s\" does not say \"%s\"", tool.err, part);
+    if (!names(tool.err, part)) fail_msg("\"%s\" does not name \"%s\"", tool.err, part);
+}
+
+void check_refused(int code, const char *name, const char *const *parts, int nothing_else)
+{
+    if (tool.code != code) fail_msg("exit code %d instead of %d: %s", tool.code, code, tool.err);
+    for (; *parts; parts++) assert_one_line(name, *parts);
+    if (nothing_else && *tool.out) fail_msg("refused, but prints \"%s\"", tool.out);
+    if (nothing_else) assert_folder_change((const char *const[]){NULL});
+    assert_no_temporary();
 }
 
 void assert_done(void)
 {
     if (tool.code || tool.err[0]) fail_msg("exit code %d: %s", tool.code, tool.err);
+    assert_no_temporary();
+}
+
+void check_wrote(const char *const *paths)
+{
+    assert_done();
+    assert_folder_change(paths);
 }
 
 void assert_absent(const char *path)
@@ -107,6 +137,7 @@ int folder_teardown(void **state)
     free(tool.out);
     free(tool.err);
     memset(&tool, 0, sizeof tool);
+    folder_forget();
     return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -160,6 +191,16 @@ char *get_file(const char *path, size_t *size)
     char *bytes = take_stream(f);
     fclose(f);
     return bytes;
+}
+
+void assert_same_file(const char *one, const char *two)
+{
+    size_t size, other;
+    char *a = get_file(one, &size), *b = get_file(two, &other);
+    assert_int_equal(size, other);
+    assert_memory_equal(a, b, size);
+    free(a);
+    free(b);
 }
 
 void copy_folder(const char *from, const char *to)
