@@ -69,7 +69,7 @@ static ssm2d_status get_size(const char *path, const cJSON *root, const char *ke
 
 static ssm2d_status refuse_kind(const char *path, const char *kind, ssm2d_error *error)
 {
-    char shown[40], names[64] = "";
+    char shown[40], names[192] = "";
     for (int i = 0; ssm2d_kind_name(i); i++) {
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s",
@@ -85,8 +85,8 @@ static ssm2d_status refuse_kind(const char *path, const char *kind, ssm2d_error 
 ssm2d_status layer_case_parse(const char *path, const cJSON *root, layer_case *c,
                               ssm2d_error *error)
 {
-    static const char *const plane[] = {"L1",   "L2",    "kind",   "name",
-                                        "seed", "batch", "arrays", NULL};
+    static const char *const plane[] = {"L1",    "L2",     "kind",   "name",     "seed",
+                                        "batch", "arrays", "inputs", "expected", NULL};
     static const char *const line[] = {"L", "kind", "name", "seed", "batch", "arrays", NULL};
     const char *name = NULL;
     ssm2d_error why;
