@@ -15,7 +15,8 @@ int layer_case_param(const layer_case *c, int i, ssm2d_param *param)
 {
     if (!ssm2d_layer_param(&c->layer, i, param)) return 0;
     /* the authors' name */
-    if (c->layer.kind == &layer_ssm2d && !strcmp(param->name, "D")) param->name = "omega";
+    const int is_ssm2d = c->layer.kind == &layer_ssm2d || c->layer.kind == &layer_ssm2d_selective;
+    if (is_ssm2d && !strcmp(param->name, "D")) param->name = "omega";
     return 1;
 }
 
