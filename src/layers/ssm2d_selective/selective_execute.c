@@ -9,7 +9,13 @@
 static const selective_plan *own(const ssm2d_plan *plan) { return (const selective_plan *)plan; }
 
 static size_t lanes_of(const selective_plan *p) { return (size_t)p->scan.base.lanes; }
-static size_t states_of(const selective_plan *p)
+/* States are scanned in blocks, so that a row of them and of their gates fits the first cache. */
+enum { STATE_BLOCK = 4 };
+static size_t states_of(const selective_plan *p) /* of a block */
+{
+    return (size_t)min_int(p->config.core.d_state, STATE_BLOCK) * lanes_of(p);
+}
+static size_t all_states(const selective_plan *p)
 {
     return (size_t)p->config.core.d_state * lanes_of(p);
 }
@@ -40,7 +46,7 @@ static size_t padded_ranks(const selective_plan *p)
 }
 static size_t back_size(const selective_plan *p) /* of a pattern */
 {
-    return (lanes_of(p) + (p->config.c_cell ? 2 * states_of(p) : 0)) * padded_ranks(p);
+    return (lanes_of(p) + (p->config.c_cell ? 2 * all_states(p) : 0)) * padded_ranks(p);
 }
 
 /* ---- scratch of one worker ------------------------------------------------------------------- */
@@ -112,6 +118,7 @@ static ssm2d_status plan(ssm2d_plan *base, int i, ssm2d_error *error)
     p->shared = plan_reserve(base, R * (size_t)p->patterns, shared_size(p) * size);
     p->own = plan_reserve(base, R * V, own_size(p) * size);
     p->one = plan_reserve(base, 1, size);
+    p->zeros = plan_reserve(base, lanes_of(p), size);
     if (!base->options.inference) {
         p->back = plan_reserve(base, R * (size_t)p->patterns, back_size(p) * size);
         p->partial = plan_reserve(base, (size_t)p->scan.groups.chunks, partial_size(p) * size);
@@ -204,7 +211,7 @@ static void prepare_pattern(const params_job *t, int walk, int pattern)
     if (!p->back) return;
     real *back = REGION_AT(real, t->ws, p->back) + (size_t)slot * back_size(p);
     memset(back, 0, back_size(p) * sizeof(real));
-    const size_t wc = p->config.c_cell ? 2 * states_of(p) : 0;
+    const size_t wc = p->config.c_cell ? 2 * all_states(p) : 0;
     for (size_t j = 0; j < J; j++) {
         const real *w2 = to + ((size_t)p->at.w2 + j) * lanes_of(p);
         for (size_t l = 0; l < lanes_of(p); l++) back[l * padded + j] = w2[l];
@@ -293,6 +300,7 @@ typedef struct scan {
     int walk;
     tile_task k;
     size_t image, count, patterns; /* vectors, and the first of them that have different systems */
+    size_t state, states;          /* first state of the block, and number of them */
     int emits;                     /* whether y is computed */
     scratch s;
 } scan;
@@ -335,9 +343,9 @@ static void make_gates(const scan *t, int row, int slot, int steps)
 {
     const selective_plan *p = t->job->plan;
     const scan_functions *f = scan_simd(&p->scan);
-    const size_t lanes = lanes_of(p), cols = cols_of(p), N = (size_t)p->config.core.d_state;
+    const size_t lanes = lanes_of(p), cols = cols_of(p), n = t->states;
     const ptrdiff_t width = p->scan.projection.width, step = p->walk[t->walk].col * width,
-                    row_of_c = (ptrdiff_t)(2 * N * lanes);
+                    row_of_c = (ptrdiff_t)(2 * n * lanes);
     const real *z = scan_map(&p->scan, t->job->ws, t->image) + first_cell(t, row) * width;
     for (size_t i = 0; i < t->patterns; i++) {
         const real *c = shared_at(t, i);
@@ -347,12 +355,12 @@ static void make_gates(const scan *t, int row, int slot, int steps)
                        (ptrdiff_t)lanes, cols, (size_t)p->ranks, 0);
             f->softplus(dt, dt + cols * lanes, t->s.raw, c + (size_t)p->at.bias * lanes, cols);
         }
-        f->gates(t->s.gates + i * gates_size(p), dt, c, (int)cols, (int)N);
+        f->gates(t->s.gates + i * gates_size(p), dt, c + 4 * t->state * lanes, (int)cols, (int)n);
         real *cell = t->s.c_cell + i * c_cell_size(p);
-        const real *wc = c + (size_t)p->at.wc * lanes;
-        for (size_t e = 0; p->config.c_cell && e < 2 * N; e++)
-            f->product(cell + e * lanes, row_of_c, z, step, 1, wc + e * lanes, row_of_c, cols,
-                       (size_t)p->ranks, 0);
+        const real *wc = c + ((size_t)p->at.wc + 2 * t->state) * lanes;
+        for (size_t e = 0; p->config.c_cell && e < 2 * n; e++)
+            f->product(cell + e * lanes, row_of_c, z, step, 1, wc + e * lanes,
+                       (ptrdiff_t)(2 * all_states(p)), cols, (size_t)p->ranks, 0);
     }
 }
 
@@ -367,7 +375,7 @@ static scan_step_row row_of(const scan *t, int row, int slot, size_t v)
                        + ((size_t)(t->walk * p->scan.base.vectors + t->k.first) + v) * own_size(p);
     real *carry = t->s.carry + v * carry_size(p);
     return (scan_step_row){.cols = w->cols,
-                           .states = c->d_state,
+                           .states = (int)t->states,
                            .step = w->col * p->scan.base.lanes,
                            .u = t->s.u + v * p->scan.tile + cell,
                            .y = t->emits ? t->s.y + v * p->scan.tile + cell : NULL,
@@ -376,7 +384,8 @@ static scan_step_row row_of(const scan *t, int row, int slot, size_t v)
                            .b = shared_at(t, i) + (size_t)p->at.b * lanes,
                            .c = mine,
                            .c_cell = p->config.c_cell ? t->s.c_cell + i * c_cell_size(p) : NULL,
-                           .skip = mine + (size_t)p->at.d * lanes,
+                           .skip = t->state ? REGION_AT(real, t->job->ws, p->zeros)
+                                            : mine + (size_t)p->at.d * lanes,
                            .same = c->norm == SSM2D_NORM_HALF ? (real)0.5 : 1,
                            .other = c->norm == SSM2D_NORM_NONE ? 1 : (real)0.5,
                            .left = t->s.left,
@@ -403,8 +412,8 @@ static void gates_back(const scan *t, int row, int slot)
 {
     const selective_plan *p = t->job->plan;
     const scan_functions *f = scan_simd(&p->scan);
-    const size_t lanes = lanes_of(p), cols = cols_of(p), N = (size_t)p->config.core.d_state,
-                 J = (size_t)p->ranks, padded = padded_ranks(p), wide = 2 * N * lanes;
+    const size_t lanes = lanes_of(p), cols = cols_of(p), n = t->states, J = (size_t)p->ranks,
+                 padded = padded_ranks(p), wide = 2 * n * lanes;
     const ptrdiff_t width = p->scan.projection.width, step = p->walk[t->walk].col * width,
                     at = first_cell(t, row) * width;
     const real *z = scan_map(&p->scan, t->job->ws, t->image) + at;
@@ -416,8 +425,10 @@ static void gates_back(const scan *t, int row, int slot)
                            + ((size_t)(t->walk * p->patterns) + pattern) * back_size(p);
         real *partial = partial_at(t, i), *draw = t->s.ddt + i * cols * lanes;
         const real *dc = t->s.dc_cell + i * c_cell_size(p);
-        f->gates_back(draw, partial, t->s.dgates + i * gates_size(p),
-                      t->s.gates + i * gates_size(p), dt, shared_at(t, i), (int)cols, (int)N);
+        const size_t first = 4 * t->state * lanes;
+        f->gates_back(draw, partial + first, t->s.dgates + i * gates_size(p),
+                      t->s.gates + i * gates_size(p), dt, shared_at(t, i) + first, (int)cols,
+                      (int)n);
         for (size_t l = 0; l < cols * lanes; l++) draw[l] *= slope[l];
         f->product(partial + (size_t)p->at.w2 * lanes, (ptrdiff_t)lanes, z, 1, step, draw,
                    (ptrdiff_t)lanes, J, cols, 1);
@@ -427,12 +438,14 @@ static void gates_back(const scan *t, int row, int slot)
             f->product(t->s.dranks + j, (ptrdiff_t)padded, draw, (ptrdiff_t)lanes, 1, back + j,
                        (ptrdiff_t)padded, cols, lanes, 0);
         if (p->config.c_cell) {
-            for (size_t e = 0; e < 2 * N; e++)
-                f->product(partial + ((size_t)p->at.wc + e) * lanes, (ptrdiff_t)wide, z, 1, step,
-                           dc + e * lanes, (ptrdiff_t)wide, J, cols, 1);
+            for (size_t e = 0; e < 2 * n; e++)
+                f->product(partial + ((size_t)p->at.wc + 2 * t->state + e) * lanes,
+                           (ptrdiff_t)(2 * all_states(p)), z, 1, step, dc + e * lanes,
+                           (ptrdiff_t)wide, J, cols, 1);
             for (size_t j = 0; j < padded; j += lanes)
                 f->product(t->s.dranks + j, (ptrdiff_t)padded, dc, (ptrdiff_t)wide, 1,
-                           back + lanes * padded + j, (ptrdiff_t)padded, cols, wide, 1);
+                           back + (1 + 2 * t->state) * lanes * padded + j, (ptrdiff_t)padded, cols,
+                           wide, 1);
         }
         for (size_t j = 0; j < cols; j++)
             for (size_t r = 0; r < J; r++)
@@ -470,7 +483,7 @@ static void backward_row(void *arg, int row, int slot, const real *before)
                                   .dc_cell =
                                       p->config.c_cell ? t->s.dc_cell + i * c_cell_size(p) : NULL,
                                   .ddt = t->s.ddt + i * cols * lanes,
-                                  .dskip = mine + (size_t)p->at.d * lanes};
+                                  .dskip = t->state ? t->s.raw : mine + (size_t)p->at.d * lanes};
         scan_simd(&p->scan)->step_back(&s, &r);
     }
     gates_back(t, row, slot);
@@ -502,13 +515,16 @@ static void run_walks(scan *t, void (*run)(const scan_rows *))
                             .forward = forward_row,
                             .backward = backward_row,
                             .arg = t};
-    for (t->walk = 0; t->walk < p->config.core.directions; t->walk++) {
-        if (!t->emits) {
-            memset(t->s.ddown, 0, t->count * cols_of(p) * 3 * states_of(p) * sizeof(real));
-            memset(t->s.dx_down, 0, t->count * cols_of(p) * lanes_of(p) * sizeof(real));
+    const size_t N = (size_t)p->config.core.d_state;
+    for (t->walk = 0; t->walk < p->config.core.directions; t->walk++)
+        for (t->state = 0; t->state < N; t->state += STATE_BLOCK) {
+            t->states = min_size(STATE_BLOCK, N - t->state);
+            if (!t->emits) {
+                memset(t->s.ddown, 0, t->count * cols_of(p) * 3 * states_of(p) * sizeof(real));
+                memset(t->s.dx_down, 0, t->count * cols_of(p) * lanes_of(p) * sizeof(real));
+            }
+            run(&rows);
         }
-        run(&rows);
-    }
 }
 
 static void forward_task(void *arg, size_t task, int worker)
