@@ -53,8 +53,8 @@ static size_t back_size(const selective_plan *p) /* of a pattern */
 
 typedef struct scratch {
     real *u, *y, *du; /* y: backward has dy in it */
-    real *carry, *saved, *left, *kept, *steps, *raw, *gates, *c_cell;
-    real *dright, *ddown, *dx_down, *dgates, *dc_cell, *ddt, *dranks;
+    real *carry, *saved, *kept, *steps, *raw, *gates, *c_cell;
+    real *dx, *ddown, *dx_down, *dgates, *dc_cell, *ddt, *dranks;
 } scratch;
 
 static real *take(real *memory, size_t *used, size_t elements)
@@ -81,7 +81,6 @@ static size_t place_scratch(const selective_plan *p, size_t count, real *memory,
     s->u = take(memory, &used, count * p->scan.tile);
     s->y = take(memory, &used, count * p->scan.tile);
     s->carry = take(memory, &used, count * carry_size(p));
-    s->left = take(memory, &used, 4 * states);
     s->raw = take(memory, &used, cols * lanes);
     s->gates = take(memory, &used, patterns * gates_size(p));
     s->c_cell = take(memory, &used, patterns * c_cell_size(p));
@@ -90,7 +89,7 @@ static size_t place_scratch(const selective_plan *p, size_t count, real *memory,
     s->du = take(memory, &used, count * p->scan.tile);
     s->saved = take(memory, &used, div_up_size(rows, block) * count * carry_size(p));
     s->kept = take(memory, &used, block * count * carry_size(p));
-    s->dright = take(memory, &used, 3 * states);
+    s->dx = take(memory, &used, cols * lanes);
     s->ddown = take(memory, &used, count * cols * 3 * states);
     s->dx_down = take(memory, &used, count * cols * lanes);
     s->dgates = take(memory, &used, patterns * gates_size(p));
@@ -118,7 +117,6 @@ static ssm2d_status plan(ssm2d_plan *base, int i, ssm2d_error *error)
     p->shared = plan_reserve(base, R * (size_t)p->patterns, shared_size(p) * size);
     p->own = plan_reserve(base, R * V, own_size(p) * size);
     p->one = plan_reserve(base, 1, size);
-    p->zeros = plan_reserve(base, lanes_of(p), size);
     if (!base->options.inference) {
         p->back = plan_reserve(base, R * (size_t)p->patterns, back_size(p) * size);
         p->partial = plan_reserve(base, (size_t)p->scan.groups.chunks, partial_size(p) * size);
@@ -345,7 +343,7 @@ static void make_gates(const scan *t, int row, int slot, int steps)
     const scan_functions *f = scan_simd(&p->scan);
     const size_t lanes = lanes_of(p), cols = cols_of(p), n = t->states;
     const ptrdiff_t width = p->scan.projection.width, step = p->walk[t->walk].col * width,
-                    row_of_c = (ptrdiff_t)(2 * n * lanes);
+                    pair = (ptrdiff_t)(2 * lanes);
     const real *z = scan_map(&p->scan, t->job->ws, t->image) + first_cell(t, row) * width;
     for (size_t i = 0; i < t->patterns; i++) {
         const real *c = shared_at(t, i);
@@ -359,21 +357,22 @@ static void make_gates(const scan *t, int row, int slot, int steps)
         real *cell = t->s.c_cell + i * c_cell_size(p);
         const real *wc = c + ((size_t)p->at.wc + 2 * t->state) * lanes;
         for (size_t e = 0; p->config.c_cell && e < 2 * n; e++)
-            f->product(cell + e * lanes, row_of_c, z, step, 1, wc + e * lanes,
+            f->product(cell + (e / 2 * cols * 2 + e % 2) * lanes, pair, z, step, 1, wc + e * lanes,
                        (ptrdiff_t)(2 * all_states(p)), cols, (size_t)p->ranks, 0);
     }
 }
 
-static scan_step_row row_of(const scan *t, int row, int slot, size_t v)
+static scan_step_row row_of(const scan *t, int row, int slot, const real *before, size_t v)
 {
     const selective_plan *p = t->job->plan;
     const ssm2d_config *c = &p->config.core;
     const scan_walk *w = &p->walk[t->walk];
-    const size_t lanes = lanes_of(p), cols = cols_of(p), i = v % t->patterns;
+    const size_t lanes = lanes_of(p), i = v % t->patterns, inputs = cols_of(p) * 4 * states_of(p);
     const ptrdiff_t cell = first_cell(t, row) * p->scan.base.lanes;
     const real *mine = REGION_AT(real, t->job->ws, p->own)
                        + ((size_t)(t->walk * p->scan.base.vectors + t->k.first) + v) * own_size(p);
-    real *carry = t->s.carry + v * carry_size(p);
+    real *now = slot < 0 ? t->s.carry + v * carry_size(p) : kept_at(t, slot, v);
+    const real *last = slot > 0 ? kept_at(t, slot - 1, v) : before + v * carry_size(p);
     return (scan_step_row){.cols = w->cols,
                            .states = (int)t->states,
                            .step = w->col * p->scan.base.lanes,
@@ -381,29 +380,30 @@ static scan_step_row row_of(const scan *t, int row, int slot, size_t v)
                            .y = t->emits ? t->s.y + v * p->scan.tile + cell : NULL,
                            .dt = p->config.input_dt ? steps_at(t, slot, i) : NULL,
                            .gates = t->s.gates + i * gates_size(p),
-                           .b = shared_at(t, i) + (size_t)p->at.b * lanes,
-                           .c = mine,
+                           .b = shared_at(t, i) + ((size_t)p->at.b + 2 * t->state) * lanes,
+                           .c = mine + 2 * t->state * lanes,
                            .c_cell = p->config.c_cell ? t->s.c_cell + i * c_cell_size(p) : NULL,
-                           .skip = t->state ? REGION_AT(real, t->job->ws, p->zeros)
-                                            : mine + (size_t)p->at.d * lanes,
+                           .skip = t->state ? NULL : mine + (size_t)p->at.d * lanes,
                            .same = c->norm == SSM2D_NORM_HALF ? (real)0.5 : 1,
                            .other = c->norm == SSM2D_NORM_NONE ? 1 : (real)0.5,
-                           .left = t->s.left,
-                           .up = carry,
-                           .x_up = carry + cols * 4 * states_of(p),
-                           .kept = slot < 0 ? NULL : kept_at(t, slot, v)};
+                           .before = last,
+                           .x_before = last + inputs,
+                           .now = now,
+                           .x_now = slot < 0 ? t->s.raw : now + inputs};
 }
 
 static void forward_row(void *arg, int row, int slot)
 {
     const scan *t = arg;
     const selective_plan *p = t->job->plan;
-    const size_t inputs = cols_of(p) * 4 * states_of(p);
     make_gates(t, row, slot, 1);
     for (size_t v = 0; v < t->count; v++) {
-        const scan_step_row s = row_of(t, row, slot, v);
+        const scan_step_row s = row_of(t, row, slot, t->s.carry, v);
         scan_simd(&p->scan)->step_forward(&s);
-        if (s.kept) memcpy(s.kept + inputs, s.x_up, cols_of(p) * lanes_of(p) * sizeof(real));
+        /* the row reads the inputs of the one before to its end */
+        if (slot < 0)
+            memcpy(t->s.carry + v * carry_size(p) + (s.x_before - s.before), s.x_now,
+                   cols_of(p) * lanes_of(p) * sizeof(real));
     }
 }
 
@@ -413,9 +413,9 @@ static void gates_back(const scan *t, int row, int slot)
     const selective_plan *p = t->job->plan;
     const scan_functions *f = scan_simd(&p->scan);
     const size_t lanes = lanes_of(p), cols = cols_of(p), n = t->states, J = (size_t)p->ranks,
-                 padded = padded_ranks(p), wide = 2 * n * lanes;
+                 padded = padded_ranks(p);
     const ptrdiff_t width = p->scan.projection.width, step = p->walk[t->walk].col * width,
-                    at = first_cell(t, row) * width;
+                    at = first_cell(t, row) * width, pair = (ptrdiff_t)(2 * lanes);
     const real *z = scan_map(&p->scan, t->job->ws, t->image) + at;
     real *dz = scan_dmap(&p->scan, t->job->ws, t->k.first / p->scan.groups.group, t->image) + at;
     for (size_t i = 0; i < t->patterns; i++) {
@@ -440,12 +440,13 @@ static void gates_back(const scan *t, int row, int slot)
         if (p->config.c_cell) {
             for (size_t e = 0; e < 2 * n; e++)
                 f->product(partial + ((size_t)p->at.wc + 2 * t->state + e) * lanes,
-                           (ptrdiff_t)(2 * all_states(p)), z, 1, step, dc + e * lanes,
-                           (ptrdiff_t)wide, J, cols, 1);
-            for (size_t j = 0; j < padded; j += lanes)
-                f->product(t->s.dranks + j, (ptrdiff_t)padded, dc, (ptrdiff_t)wide, 1,
-                           back + (1 + 2 * t->state) * lanes * padded + j, (ptrdiff_t)padded, cols,
-                           wide, 1);
+                           (ptrdiff_t)(2 * all_states(p)), z, 1, step,
+                           dc + (e / 2 * cols * 2 + e % 2) * lanes, pair, J, cols, 1);
+            for (size_t k = 0; k < n; k++)
+                for (size_t j = 0; j < padded; j += lanes)
+                    f->product(t->s.dranks + j, (ptrdiff_t)padded, dc + k * cols * 2 * lanes, pair,
+                               1, back + (1 + 2 * (t->state + k)) * lanes * padded + j,
+                               (ptrdiff_t)padded, cols, 2 * lanes, 1);
         }
         for (size_t j = 0; j < cols; j++)
             for (size_t r = 0; r < J; r++)
@@ -466,24 +467,20 @@ static void backward_row(void *arg, int row, int slot, const real *before)
     memset(t->s.ddt, 0, t->patterns * cols * lanes * sizeof(real));
     for (size_t v = 0; v < t->count; v++) {
         const size_t i = v % t->patterns;
-        const scan_step_row s = row_of(t, row, slot, v);
-        const real *last = slot ? kept_at(t, slot - 1, v) : before + v * carry_size(p);
+        const scan_step_row s = row_of(t, row, slot, before, v);
         real *mine = partial_at(t, v) + shared;
-        const scan_step_back r = {.kept = s.kept,
-                                  .up_before = last,
-                                  .x_before = last + cols * 4 * states,
-                                  .dy = t->s.y + v * p->scan.tile + cell,
+        const scan_step_back r = {.dy = t->s.y + v * p->scan.tile + cell,
                                   .du = t->s.du + v * p->scan.tile + cell,
-                                  .dright = t->s.dright,
                                   .ddown = t->s.ddown + v * cols * 3 * states,
                                   .dx_down = t->s.dx_down + v * cols * lanes,
+                                  .dx = t->s.dx,
                                   .dgates = t->s.dgates + i * gates_size(p),
-                                  .db = partial_at(t, i) + (size_t)p->at.b * lanes,
-                                  .dc = mine,
+                                  .db = partial_at(t, i) + ((size_t)p->at.b + 2 * t->state) * lanes,
+                                  .dc = mine + 2 * t->state * lanes,
                                   .dc_cell =
                                       p->config.c_cell ? t->s.dc_cell + i * c_cell_size(p) : NULL,
                                   .ddt = t->s.ddt + i * cols * lanes,
-                                  .dskip = t->state ? t->s.raw : mine + (size_t)p->at.d * lanes};
+                                  .dskip = mine + (size_t)p->at.d * lanes};
         scan_simd(&p->scan)->step_back(&s, &r);
     }
     gates_back(t, row, slot);

@@ -43,7 +43,6 @@ typedef struct selective_plan {
     size_t back;    /* [R][patterns][(1 + 2N)*lanes][padded ranks]: W2, then Wc, transposed */
     size_t partial; /* [chunks][R][V][at.shared + at.own][lanes], gradients */
     size_t one;     /* the number 1 */
-    size_t zeros;   /* [lanes] */
 } selective_plan;
 
 extern const layer_functions selective_functions_f32, selective_functions_f64;
