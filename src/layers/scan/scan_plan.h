@@ -49,7 +49,7 @@ typedef struct scan_segment {
 typedef struct scan_projection {
     int maps, columns, segments;
     scan_segment segment[SCAN_SEGMENTS]; /* `columns` rows in all */
-    int width;                           /* columns, padded to whole vectors */
+    int width; /* columns, padded to whole vectors; kinds may ask for more */
     /* Regions: weights [maps][H][width] and [maps][columns][V][lanes] */
     size_t in, out;
     size_t map;  /* [batch][maps][cells][width] */
