@@ -14,7 +14,7 @@ clang libclang-rt-dev
 libdnnl-dev
 libcjson-dev
 libspng-dev libjpeg62-turbo-dev libwebp-dev libtiff-dev libgif-dev
-libheif-dev libarchive-dev
+libheif-dev libarchive-dev libcurl4-gnutls-dev
 libcairo2-dev
 protobuf-c-compiler libprotobuf-c-dev libonnx-dev
 zlib1g-dev
