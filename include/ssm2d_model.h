@@ -1,6 +1,7 @@
 /* ssm2d_model.h - a trained model in C and C++ programs: open, create a session, run.
  *
- * A model is what `ssm2d train` leaves in a run's folder, or a configuration and weights. A session
+ * A model is what `ssm2d train` leaves in a run's folder, a model file that `ssm2d quantize` makes
+ * of it, or a configuration and weights. A session
  * fixes (batch, rows, columns, threads) and holds all memory of a run. Running it allocates nothing
  * and fails only when it is called wrongly.
  *
@@ -67,9 +68,10 @@ static inline ssm2d_model_options ssm2d_model_options_default(void)
     return options;
 }
 
-/* Opens the model of a run's folder, finished or not. options may be NULL: the defaults. Files are
- * checked before anything is believed; pipes and devices are refused. */
-SSM2D_API ssm2d_status ssm2d_model_open(const char *folder, const ssm2d_model_options *options,
+/* Opens the model of a run's folder, finished or not, or a model file, which has the weights of one
+ * epoch: options->weights is not used. options may be NULL: the defaults. Files are checked before
+ * anything is believed; pipes and devices are refused. */
+SSM2D_API ssm2d_status ssm2d_model_open(const char *path, const ssm2d_model_options *options,
                                         ssm2d_model **model, ssm2d_error *error);
 /* Opens a model's configuration (JSON, as config.json of a run) and weights (safetensors). Such a
  * model has no names of outputs, its task is taken for classification, and to prepare pixels a
@@ -97,6 +99,9 @@ typedef struct ssm2d_model_info {
     int rows, cols, channels; /* of the images that it was trained on; 1 channel: grey, 3: RGB */
     size_t parameters;
     int blocks; /* after each of which features can be taken */
+    /* How the weights of linear layers were stored: "float32" or "bfloat16". */
+    const char *type;
+    const char *card; /* of a model file: its description; NULL: it has none */
 } ssm2d_model_info;
 
 /* Fills in as much as info->size says that there is space for. */
