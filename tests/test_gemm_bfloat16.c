@@ -1,9 +1,11 @@
+#define _GNU_SOURCE /* registers in signal handlers */
 /* Matrix products of bfloat16 factors: every table gives, to the bit, the sums that gemm_pairs.h
  * and tiles_emulated.h promise, which are computed here one by one; and attention, which consists
  * of them. */
 #include "problem.h"
 
 #include "soft_float.h"
+#include "tile_traps.h"
 
 #include "core/amx.h"
 #include "core/float_mode.h"
@@ -254,6 +256,43 @@ static void test_tiles_of_the_machine(void **state)
     assert_false(bodies[1].emulates);
 }
 
+#if defined(__x86_64__) && defined(__linux__)
+
+extern const gemm_table gemm_tiles_amx __attribute__((weak)); /* if the compiler has AMX */
+
+/* What the compiler made of the AMX path, tile by tile, where the machine has none. */
+static void test_tile_instructions_one_by_one(void **state)
+{
+    (void)state;
+    if (!&gemm_tiles_amx || cpu_best() != CPU_AVX512 || !__builtin_cpu_supports("avx512bf16")
+        || amx_permitted()) {
+        print_message("SKIPPED: tile instructions are not trapped: the compiler has no AMX, the "
+                      "processor no AVX512-BF16, or it has AMX itself\n");
+        skip();
+    }
+    const float_mode before = float_mode_set();
+    const gemm_body body = {"amx, trapped", &gemm_tiles_amx, 1};
+    traps_start();
+    check_table(GEMM_TILES, &body);
+    check_extreme_sums(GEMM_TILES, &body);
+    traps_end();
+    float_mode_restore(before);
+    if (traps.bad) fail_msg("tile_traps.h:%d: a wrong tile instruction", traps.bad);
+    assert_false(traps.configured); /* released */
+    assert_true(traps.products > 1000 && traps.instructions > 2 * traps.products);
+}
+
+#else
+
+static void test_tile_instructions_one_by_one(void **state)
+{
+    (void)state;
+    print_message("SKIPPED: tile instructions are those of x86-64 on Linux\n");
+    skip();
+}
+
+#endif
+
 /* ---- attention ------------------------------------------------------------------------------- */
 
 enum { KEYS = 130, HEAD_WIDTH = 20, HEAD = KEYS * HEAD_WIDTH };
@@ -333,6 +372,7 @@ int main(void)
                                        cmocka_unit_test(test_extreme_factors_agree),
                                        cmocka_unit_test(test_sums_are_fused_and_flushed),
                                        cmocka_unit_test(test_tiles_of_the_machine),
+                                       cmocka_unit_test(test_tile_instructions_one_by_one),
                                        cmocka_unit_test(test_attention_is_near_float32)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,10 @@
  * the tiles: those of AMX, or their emulation.
  *
  * Factors are packed in tiles, one after the other in memory: of A 16 rows x 16 pairs, of B
- * 16 pairs x 16 columns, padded with 0. A block of 2 x 2 tiles of sums reads two tiles of A and two of B for
- * four products. Sums begin with the bias, with what is added to, or with 0; every 32 products are
- * added up before they are added to the sum (tiles_emulated.h). So an element has the same bits
- * whichever block it is in. */
+ * 16 pairs x 16 columns, padded with 0. A block of 2 x 2 tiles of sums reads two tiles of A and two
+ * of B for four products. Sums begin with the bias, with what is added to, or with 0; every 32
+ * products are added up before they are added to the sum (tiles_emulated.h). So an element has the
+ * same bits whichever block it is in. */
 
 /* TILE: reals in one. SLICE: products that a tile adds up. A block is PANEL x PANEL. */
 enum { SIDE = 16, TILE = SIDE * SIDE, SLICE = 2 * SIDE, PANEL = 2 * SIDE, BLOCK_MOST = PANEL };
