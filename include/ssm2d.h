@@ -214,8 +214,8 @@ SSM2D_API size_t ssm2d_layer_param_count(const ssm2d_layer *layer);
 
 /* Initial values, chosen by the setting `init` if the kind has one: identity (D = 1 and a small C,
  * so that a block first computes almost the same as without the layer) or authors (as in the
- * paper's code of 2023 and 2024). One seed gives the same values on every machine; the float values are the
- * double values, rounded. */
+ * paper's code of 2023 and 2024). One seed gives the same values on every machine; float values are
+ * the double values, rounded. */
 SSM2D_API ssm2d_status ssm2d_params_init(const ssm2d_layer *layer, uint64_t seed, float *params,
                                          ssm2d_error *error);
 SSM2D_API ssm2d_status ssm2d_params_init_double(const ssm2d_layer *layer, uint64_t seed,

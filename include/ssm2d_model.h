@@ -47,10 +47,10 @@ typedef struct ssm2d_model_options {
     size_t size; /* of this struct */
     ssm2d_model_weights weights;
     /* Instruction set and allocator of the model and its sessions, as in ssm2d_context_options.
-     * (JSON is parsed in memory from malloc, which is freed before the function returns.) Functions named
-     * open, create, close and destroy call the allocator, and ssm2d_session_prepare for an image
-     * larger than those before; always in the calling thread, so that several threads may call it
-     * at once. */
+     * (JSON is parsed in memory from malloc, which is freed before the function returns.) The
+     * allocator is called by functions named open, create, close and destroy, and by
+     * ssm2d_session_prepare for an image larger than those before; always in the calling thread,
+     * so that several threads may call it at once. */
     const char *cpu;
     void *(*allocate)(size_t bytes, void *user);
     void (*release)(void *memory, void *user);
