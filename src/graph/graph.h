@@ -149,6 +149,12 @@ struct graph {
      * everything else, stay real. ELEMENT_REAL, or ELEMENT_BFLOAT16 in float builds: set before
      * building. sgemm is not used then. */
     element_type factors;
+    /* In inference: the linear layers that are computed with 8-bit factors; borrowed, set before
+     * building. NULL: none. */
+    const struct quantization *quantization;
+    /* Nodes are run one at a time, so that a watcher finds the inputs of each in memory: set before
+     * finishing. */
+    int one_by_one;
     /* Whether sgemm was out of memory in a run, which computed nothing useful then. Computing the
      * product another way would change the bits of a run unseen. The caller checks it. */
     _Atomic int out_of_memory;

@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* Builds the graph of the logits, or if blocks > 0, of the tokens after that many blocks. */
-static ssm2d_status build(evaluator *e, int blocks, ssm2d_error *error)
+static ssm2d_status build(evaluator *e, evaluator_precision precision, int blocks,
+                          ssm2d_error *error)
 {
     const model_config *c = &e->config;
     const model_family *family = c->model->family;
@@ -21,6 +22,8 @@ static ssm2d_status build(evaluator *e, int blocks, ssm2d_error *error)
                     "features=%d: use 1 to %d, the number of the model's blocks", blocks, depth);
     ssm2d_status status = graph_create(e->context, 0, &e->graph, error);
     if (status) return status;
+    e->graph->factors = precision.factors;
+    e->graph->quantization = precision.quantized;
     e->out = blocks ? family->tokens(e->graph, c, graph_input(e->graph, "images", 4, shape), blocks)
                     : model_build(e->graph, c, e->batch);
     if ((status = graph_finish(e->graph, e->out, error))) return status;
@@ -28,8 +31,9 @@ static ssm2d_status build(evaluator *e, int blocks, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-static ssm2d_status create(ssm2d_context *context, const model_config *config, size_t batch,
-                           int blocks, evaluator **out, ssm2d_error *error)
+static ssm2d_status create(ssm2d_context *context, const model_config *config,
+                           evaluator_precision precision, size_t batch, int blocks, evaluator **out,
+                           ssm2d_error *error)
 {
     size_t bytes;
     *out = NULL;
@@ -40,7 +44,7 @@ static ssm2d_status create(ssm2d_context *context, const model_config *config, s
     e->batch = batch;
     e->outputs = config->outputs;
     e->image = (size_t)config->channels * (size_t)config->image[0] * (size_t)config->image[1];
-    ssm2d_status status = build(e, blocks, error);
+    ssm2d_status status = build(e, precision, blocks, error);
     if (!status) {
         if (!__builtin_mul_overflow(batch, e->image * sizeof *e->part, &bytes))
             e->part = mem_alloc(context, bytes);
@@ -53,16 +57,18 @@ static ssm2d_status create(ssm2d_context *context, const model_config *config, s
     return status;
 }
 
-ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
-                              evaluator **out, ssm2d_error *error)
+ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config,
+                              evaluator_precision precision, size_t batch, evaluator **out,
+                              ssm2d_error *error)
 {
-    return create(context, config, batch, 0, out, error);
+    return create(context, config, precision, batch, 0, out, error);
 }
 
 ssm2d_status evaluator_create_tokens(ssm2d_context *context, const weights *w, const float *params,
-                                     size_t batch, int blocks, evaluator **out, ssm2d_error *error)
+                                     evaluator_precision precision, size_t batch, int blocks,
+                                     evaluator **out, ssm2d_error *error)
 {
-    ssm2d_status status = create(context, &w->config, batch, blocks, out, error);
+    ssm2d_status status = create(context, &w->config, precision, batch, blocks, out, error);
     if (!status) {
         evaluator *e = *out;
         e->params = mem_alloc(context, e->graph->param_count * sizeof *e->params);
