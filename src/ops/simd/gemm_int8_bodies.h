@@ -161,12 +161,12 @@ INLINE void block(int rows, int vectors, const block_args *p)
                 *(const sums_anywhere *)(p->first ? (const void *)(p->start + j * LANES)
                                                   : p->y + (size_t)i * p->y_row + j * LANES);
 #pragma GCC unroll 4
-    for (size_t g = 0; g < p->groups; g++, panel += PANEL) {
+    for (size_t g = 0; g < p->groups; g++, x++, panel += PANEL) {
         sums w[2];
         for (int j = 0; j < vectors; j++) w[j] = *(const sums_anywhere *)(panel + j * LANES);
         for (int i = 0; i < rows; i++)
             for (int j = 0; j < vectors; j++)
-                sum[i][j] = accumulate(sum[i][j], x[i * CHUNK_ROW + (int)g], w[j]);
+                sum[i][j] = accumulate(sum[i][j], x[i * CHUNK_ROW], w[j]);
     }
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < vectors; j++) {
