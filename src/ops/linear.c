@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "ops/elementwise.h"
 #include "ops/linear_impl.h"
+#include "ops/linear_int8.h"
 #include "ops/ops.h"
 
 /* ---- what a node keeps ----------------------------------------------------------------------- */
@@ -325,6 +326,8 @@ tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
         || (b && b->role == ROLE_VALUE))
         return graph_fail(g, "linear: weights and bias must be parameters or inputs, not %s",
                           w->role == ROLE_VALUE ? w->name : b->name);
+    const quantized_linear *layer = quantization_find(g->quantization, w->name);
+    if (layer) return linear_int8(g, x, w, b, layer);
     size_t shape[GRAPH_RANK];
     for (int i = 0; i < x->rank; i++) shape[i] = x->shape[i];
     shape[x->rank - 1] = w->shape[0];

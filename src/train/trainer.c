@@ -122,7 +122,7 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     t->loss = loss_at((loss_kind)t->settings.options.loss)->build(g, t->out, t->targets);
     if ((status = graph_finish(g, t->loss, error))) return status;
     t->images = graph_find(g, "images");
-    return evaluator_create(t->context, m, batch, &t->evaluator, error);
+    return evaluator_create(t->context, m, (evaluator_precision){0}, batch, &t->evaluator, error);
 }
 
 int train_decays(const param_array *a, train_decay of)
