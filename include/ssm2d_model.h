@@ -1,8 +1,8 @@
 /* ssm2d_model.h - a trained model in C and C++ programs: open, create a session, run.
  *
- * A model is what `ssm2d train` leaves in a run's folder, or a configuration and weights. A session
- * fixes batch, rows, columns and threads, and owns all memory that running needs. Running allocates
- * nothing and fails only for invalid arguments.
+ * A model is what `ssm2d train` leaves in a run's folder, a model file that `ssm2d quantize` makes
+ * of it, or a configuration and weights. A session fixes batch, rows, columns and threads, and owns
+ * all memory that running needs. Running allocates nothing and fails only for invalid arguments.
  *
  *     ssm2d_model *model;  ssm2d_session *session;  ssm2d_error err;
  *     if (ssm2d_model_open("runs/demo", NULL, &model, &err)
@@ -66,9 +66,10 @@ static inline ssm2d_model_options ssm2d_model_options_default(void)
     return options;
 }
 
-/* Opens the model of a run's folder, finished or not. options may be NULL: the defaults. Files are
- * validated before use; pipes and devices are refused. */
-SSM2D_API ssm2d_status ssm2d_model_open(const char *folder, const ssm2d_model_options *options,
+/* Opens the model of a run's folder, finished or not, or a model file, which has the weights of one
+ * epoch: options->weights is not used then. options may be NULL: the defaults. Files are validated
+ * before use; pipes and devices are refused. */
+SSM2D_API ssm2d_status ssm2d_model_open(const char *path, const ssm2d_model_options *options,
                                         ssm2d_model **model, ssm2d_error *error);
 /* Opens a model's configuration (JSON, like config.json of a run) and weights (safetensors). Such a
  * model has no output names, its task is assumed to be classification, and a session needs
@@ -96,6 +97,9 @@ typedef struct ssm2d_model_info {
     int rows, cols, channels; /* of the training images; 1 channel: grey, 3: RGB */
     size_t parameters;        /* number of trained values */
     int blocks;               /* number of blocks; features can be taken after each */
+    /* How the weights of linear layers were stored: "float32" or "bfloat16". */
+    const char *type;
+    const char *card; /* of a model file: its description; NULL: it has none */
 } ssm2d_model_info;
 
 /* Writes at most info->size bytes. */

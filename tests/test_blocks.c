@@ -64,19 +64,20 @@ enum { ROWS = 27, DEPTH = 67 };
 
 typedef void gemm_test(cpu_level level, const gemm_table *gemm);
 
-/* Every table of this machine: with factors that are real, and bfloat16, by instructions made for
- * them and without. */
+/* Every table of this machine: with factors that are real, and bfloat16 in both orders, by
+ * instructions made for them and without. */
 static void on_each_gemm(gemm_test *test)
 {
     for (int level = 0; level < CPU_LEVELS; level++) {
         cpu_level found;
         ssm2d_error error;
         if (cpu_choose(cpu_names[level], &found, &error)) continue; /* this machine lacks it */
-        const gemm_table *plain = gemm_bfloat16_plain(found),
-                         *best = gemm_for(found, ELEMENT_BFLOAT16);
-        test(found, gemm_for(found, ELEMENT_REAL));
-        if (plain) test(found, plain);
-        if (best != plain) test(found, best);
+        gemm_body bodies[GEMM_BODIES];
+        test(found, gemm_for(found));
+        for (int order = 0; order < GEMM_ORDERS; order++) {
+            const int count = gemm_bfloat16_bodies(found, order, bodies);
+            for (int i = 0; i < count; i++) test(found, bodies[i].table);
+        }
     }
 }
 

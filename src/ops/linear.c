@@ -5,8 +5,7 @@
  * ranges of rows of dx and dW together; for many, blocks of rows of dx, and then parts of ranges of
  * dW. How tasks are cut depends on the number of threads, but not how an element is summed.
  *
- * The factors may be rounded to bfloat16 (graph.factors): packing rounds W, and a block its rows of
- * x.
+ * The factors may be rounded to bfloat16 (graph.gemm): packing rounds W, and a block its rows of x.
  *
  * In training, products that graph.sgemm is faster at are left to it. The bits of oneDNN's depend
  * on how a product is cut, so that these tasks are cut by the shape alone. */
@@ -318,7 +317,6 @@ tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
 {
     char one[64], two[64];
     if (g->status) return NULL;
-    if (!linear_gemm(g)) return graph_fail(g, "linear: bfloat16 factors need the build for float");
     if (w->rank != 2 || last_axis(w) != last_axis(x) || (b && b->count != w->shape[0]))
         return graph_fail(g, "linear: input %s does not fit weights %s", shape_text(x, one),
                           shape_text(w, two));

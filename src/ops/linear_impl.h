@@ -17,7 +17,7 @@ static inline size_t linear_threads(const graph *g)
 
 static inline const gemm_table *linear_gemm(const graph *g)
 {
-    return gemm_for(g->context->cpu, g->factors);
+    return g->gemm ? g->gemm : gemm_for(g->context->cpu);
 }
 
 typedef struct packed_job {

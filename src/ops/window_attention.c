@@ -9,7 +9,7 @@
  * ranges of groups with sums of their own, which are added up in order in the end; each is done by
  * one task, or where they are few by a task for each head. Tasks depend on shapes alone.
  *
- * Factors stay real where graph.factors is bfloat16: products as small as these would not gain what
+ * Factors stay real whatever graph.gemm is: products as small as these would not gain what
  * packing them in pairs costs (measured with AVX512-BF16). */
 #include "core/arith.h"
 #include "ops/attention_impl.h"
@@ -57,7 +57,7 @@ static size_t lay_out(job *j, int back)
 static job job_of(const graph *g, const node *n, int back)
 {
     const attention_attributes *a = attention_of_node(n);
-    const gemm_table *gemm = gemm_for(g->context->cpu, ELEMENT_REAL);
+    const gemm_table *gemm = gemm_for(g->context->cpu);
     const size_t head = a->tokens * a->tokens * (a->width + a->v_width) * (back ? 3 : 1);
     return (job){.g = g,
                  .n = n,
@@ -77,7 +77,7 @@ static size_t scratch(const graph *g, const node *n, int back)
 static size_t saved(const graph *g, const node *n)
 {
     const attention_attributes *a = attention_of_node(n);
-    const size_t row = gemm_for(g->context->cpu, ELEMENT_REAL)->attend_window_row(a->tokens);
+    const size_t row = gemm_for(g->context->cpu)->attend_window_row(a->tokens);
     return a->groups * a->heads * row * sizeof(real);
 }
 

@@ -1,5 +1,5 @@
 /* gemm_bodies - a gemm_table, compiled for the instruction set of the including file. PAIRS: the
- * factors are bfloat16. */
+ * factors are bfloat16. TILES names a header as well: they are multiplied in its tiles. */
 #include "ops/simd/gemm_table.h"
 
 #if !defined(PAIRS) || !defined(REAL_IS_DOUBLE)
@@ -8,6 +8,16 @@
 
 #include "simd/vecmath.h"
 #include "simd/narrow.h"
+
+#include "ops/simd/gemm_bias.h"
+
+#ifdef PAIRS
+#include "ops/simd/gemm_rounding.h"
+#endif
+#ifdef TILES
+#include TILES
+#include "ops/simd/gemm_tiles.h"
+#else
 
 /* PANEL: the columns of a block, two vectors. */
 enum { PANEL = 2 * LANES, LINE = 64 / sizeof(real) };
@@ -26,6 +36,8 @@ enum { BLOCK_MOST = 6 };
 #include "ops/simd/gemm_packed.h"
 #include "ops/simd/gemm_tn.h"
 #include "ops/simd/gemm_micro.h"
+
+#endif
 #include "ops/simd/attend.h"
 #include "ops/simd/attend_window.h"
 

@@ -108,10 +108,27 @@ typedef struct gemm_table {
 #undef VALUE
 } gemm_table;
 
-/* factors: ELEMENT_REAL or ELEMENT_BFLOAT16. A product with bfloat16 has the same bits whichever
- * instructions compute it; NULL in the build for double, which has none. */
-const gemm_table *gemm_for(cpu_level level, element_type factors);
-/* That for bfloat16 without instructions made for it; for tests and measurements. */
-const gemm_table *gemm_bfloat16_plain(cpu_level level);
+/* For factors in float32. */
+const gemm_table *gemm_for(cpu_level level);
+
+/* For factors in bfloat16: the order in which their products are added, on which the bits of a
+ * product depend. All machines have both, and a product has the same bits on all of them. */
+typedef enum gemm_order {
+    GEMM_PAIRS, /* that of AVX512-BF16's vdpbf16ps (gemm_pairs.h) */
+    GEMM_TILES, /* that of AMX's tdpbf16ps (tiles_emulated.h) */
+    GEMM_ORDERS
+} gemm_order;
+
+typedef struct gemm_body {
+    const char *name;
+    const gemm_table *table;
+    int emulates; /* it does by other instructions what there is one for */
+} gemm_body;
+
+/* Lists the tables of an order that this machine has for an instruction set: the one that every
+ * machine with it has first, then those with instructions made for the order. Which of them is
+ * fastest has to be measured. Returns their count: 0 in the build for double, which has none. */
+enum { GEMM_BODIES = 2 };
+int gemm_bfloat16_bodies(cpu_level level, gemm_order order, gemm_body bodies[GEMM_BODIES]);
 
 #endif
