@@ -180,8 +180,8 @@ SSM2D_API size_t ssm2d_session_bytes(const ssm2d_session *session); /* memory in
 
 /* The output of a session for one image. */
 typedef struct ssm2d_session_output {
-    size_t size;    /* of this struct */
-    size_t numbers; /* element count: number of outputs, or tokens * dim for features */
+    size_t size;  /* of this struct */
+    size_t count; /* number of elements: outputs, or tokens * dim for features */
     /* Features are [tokens][dim]: first `first` tokens without a position in the image (a class
      * token), then those of the grid in raster order. All 0 for outputs. */
     size_t tokens, dim;
@@ -213,8 +213,8 @@ SSM2D_API ssm2d_status ssm2d_session_prepare(ssm2d_session *session, size_t inde
 SSM2D_API const float *ssm2d_session_prepared(const ssm2d_session *session);
 /* Runs the model on `count` images, at most the session's batch: images[count][channels][rows]
  * [cols], prepared by the caller, or NULL for the first `count` of ssm2d_session_prepare. Writes
- * outputs or features to out[count][numbers]. Fails only for invalid arguments: NULL, too many
- * images, or images that were not prepared. */
+ * outputs or features to out, ssm2d_session_output.count elements for each image. Fails only for
+ * invalid arguments: NULL, too many images, or images that were not prepared. */
 SSM2D_API ssm2d_status ssm2d_session_run(ssm2d_session *session, const float *images, size_t count,
                                          float *out, ssm2d_error *error);
 /* Computes probabilities[count][outputs] from logits[count][outputs] by the model's activation.

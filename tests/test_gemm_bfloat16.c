@@ -2,8 +2,8 @@
 /* Matrix products of bfloat16 factors: every table gives, to the bit, the sums that gemm_pairs.h
  * and tiles_emulated.h promise, which are computed here one by one; and attention, which consists
  * of them. */
+#include "aligned_arrays.h"
 #include "problem.h"
-
 #include "soft_float.h"
 #include "tile_traps.h"
 
@@ -14,22 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static float *zeros(size_t count)
-{
-    float *p = aligned_alloc(64, (count * sizeof *p + 63) / 64 * 64);
-    assert_non_null(p);
-    memset(p, 0, count * sizeof *p);
-    return p;
-}
-
-static float *normal(size_t count, uint64_t seed)
-{
-    rng r = rng_seed(seed);
-    float *p = zeros(count);
-    for (size_t i = 0; i < count; i++) p[i] = (float)rng_normal(&r);
-    return p;
-}
 
 /* To the nearest bfloat16, ties to even. */
 static float rounded(float x)
@@ -106,8 +90,8 @@ static void check_packed(const gemm_table *t, dot_function *dot, size_t m, size_
                          int mode)
 {
     const size_t x_row = k + 3, y_row = n + 2;
-    float *x = normal(m * x_row, 1), *w = normal(n * k, 2), *bias = normal(n, 3),
-          *y = normal(m * y_row, 4), *start = normal(m * y_row, 4),
+    float *x = normals(m * x_row, 1), *w = normals(n * k, 2), *bias = normals(n, 3),
+          *y = normals(m * y_row, 4), *start = normals(m * y_row, 4),
           *packed = zeros(t->gemm_packed_size(n, k));
     const size_t row = mode == 1 ? n : 1, column = mode == 1 ? 1 : k;
     t->gemm_pack(&(gemm_pack_args){n, k, w, row, column, packed}, 0, n);
@@ -135,8 +119,8 @@ static void check_packed(const gemm_table *t, dot_function *dot, size_t m, size_
 static void check_tn(const gemm_table *t, dot_function *dot, size_t m, size_t n, size_t k)
 {
     const size_t x_row = k + 1, depth = 64;
-    float *x = normal(m * x_row, 5), *dy = normal(m * n, 6), *dw = normal(n * k, 7),
-          *start = normal(n * k, 7), *db = zeros(n), *scratch = zeros(t->gemm_tn_scratch_size(k));
+    float *x = normals(m * x_row, 5), *dy = normals(m * n, 6), *dw = normals(n * k, 7),
+          *start = normals(n * k, 7), *db = zeros(n), *scratch = zeros(t->gemm_tn_scratch_size(k));
     t->gemm_tn(&(gemm_tn_args){m, n, k, x_row, depth, 0, x, dy, dw, db, 1},
                &(gemm_tn_part){0, n, 0, k}, scratch);
     for (size_t i = 0; i < n; i++)
@@ -343,7 +327,7 @@ static double distance(const float *a, const float *b, size_t count)
 static void test_attention_is_near_float32(void **state)
 {
     (void)state;
-    float *qkv = normal(3 * HEAD, 8), *dout = normal(HEAD, 9);
+    float *qkv = normals(3 * HEAD, 8), *dout = normals(HEAD, 9);
     const float_mode before = float_mode_set();
     for (int level = 0; level < CPU_LEVELS * GEMM_ORDERS; level++) {
         cpu_level found;

@@ -142,7 +142,7 @@ static array_sizes sizes_of(const graph *g, const op *kind, size_t tokens,
 {
     const int is_window = kind == &op_window_attention;
     const gemm_table *gemm = gemm_for(g->context->cpu);
-    array_sizes s = {.mask_row = is_window ? gemm->attend_window_row(tokens) : tokens,
+    array_sizes s = {.mask_row = is_window ? gemm->attend_window->row(tokens) : tokens,
                      .masks = masks_of(o),
                      .mask_of = o->mask ? (size_t)o->groups : 0,
                      .position = o->bias ? tokens : 0,

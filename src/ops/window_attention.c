@@ -45,7 +45,7 @@ static size_t lay_out(job *j, int back)
     const size_t bias = a->entries ? whole_lines(a->heads * j->bias_size) : 0,
                  sums = back && bias_needs_grad(j->n) ? j->ranges * a->heads * j->bias_size : 0;
     j->worker_size =
-        whole_lines(j->gemm->attend_window_scratch_size(a->tokens, a->width, a->v_width, back));
+        whole_lines(j->gemm->attend_window->scratch_size(a->tokens, a->width, a->v_width, back));
     if (j->n->scratch) {
         j->bias = j->n->scratch;
         j->dbias = sums ? j->bias + bias : NULL;
@@ -63,7 +63,7 @@ static job job_of(const graph *g, const node *n, int back)
                  .n = n,
                  .a = a,
                  .gemm = gemm,
-                 .bias_size = a->tokens * gemm->attend_window_row(a->tokens),
+                 .bias_size = a->tokens * gemm->attend_window->row(a->tokens),
                  .ranges = max_size(min_size(RANGES, a->groups / GROUPS_MIN), 1),
                  .heads_per_task = max_size(TASK_PRODUCTS / head, 1)};
 }
@@ -77,7 +77,7 @@ static size_t scratch(const graph *g, const node *n, int back)
 static size_t saved(const graph *g, const node *n)
 {
     const attention_attributes *a = attention_of_node(n);
-    const size_t row = gemm_for(g->context->cpu)->attend_window_row(a->tokens);
+    const size_t row = gemm_for(g->context->cpu)->attend_window->row(a->tokens);
     return a->groups * a->heads * row * sizeof(real);
 }
 
@@ -159,7 +159,7 @@ static void backward_head(const job *j, size_t group, size_t head, real *dbias, 
     args.dk_adds = n->adds[K];
     args.dv_adds = n->adds[V];
     args.dbias = dbias;
-    j->gemm->attend_window_back(&args);
+    j->gemm->attend_window->backward(&args);
 }
 
 static void forward_heads(void *arg, size_t task, int worker)
@@ -169,7 +169,7 @@ static void forward_heads(void *arg, size_t task, int worker)
                  end = min_size(first + j->heads_per_task, heads * j->a->groups);
     for (size_t h = first; h < end; h++) {
         const attend_window_args args = args_of(j, h / heads, h % heads, worker);
-        j->gemm->attend_window(&args);
+        j->gemm->attend_window->forward(&args);
     }
 }
 

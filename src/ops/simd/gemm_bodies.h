@@ -39,7 +39,17 @@ enum { BLOCK_MOST = 6 };
 
 #endif
 #include "ops/simd/attend.h"
+
+#ifndef PAIRS
 #include "ops/simd/attend_window.h"
+
+static const attend_window_table window_table = {
+    .row = attend_window_row,
+    .scratch_size = attend_window_scratch_size,
+    .forward = attend_window,
+    .backward = attend_window_back,
+};
+#endif
 
 extern const gemm_table TABLE;
 
@@ -49,6 +59,9 @@ const gemm_table TABLE = {
 #include "ops/simd/gemm.def"
 #undef BODY
 #undef VALUE
+#ifndef PAIRS
+    .attend_window = &window_table,
+#endif
 };
 
 #endif
