@@ -155,3 +155,12 @@ tensor *convert_to(graph *g, tensor *x, element_type type, int scale_per_row)
     const size_t scales = type != ELEMENT_INT8 ? 0 : scale_per_row ? rows_of(x) : 1;
     return n ? graph_set_type(g, n->out, type, scales) : NULL;
 }
+
+tensor *keep(graph *g, tensor *x)
+{
+    if (g->status || !g->keeps_bfloat16) return x;
+    /* it keeps x for itself */
+    if (x->producer && x->producer->op->reads_out) return x;
+    x = convert_to(g, x, ELEMENT_BFLOAT16, 0);
+    return graph_recompute(convert_to(g, x, ELEMENT_REAL, 0));
+}
