@@ -183,7 +183,7 @@ static tensor *block(swin_builder *s, tensor *x, int is_shifted)
     tensor *y = mix_at(b, norm(b, x, "norm1"), PLACE_ATTN);
     x = add_branch(s, x, window_attention(s, y, is_shifted));
     y = dense(b, norm(b, x, "norm2"), hidden_of(s->v, dim), 1, "mlp.fc1");
-    y = gelu(b->g, keep(b->g, mix_at(b, y, PLACE_FFN)));
+    y = gelu(b->g, keep_narrow(b->g, mix_at(b, y, PLACE_FFN)));
     return add_branch(s, x, dense(b, y, dim, 1, "mlp.fc2"));
 }
 

@@ -109,7 +109,7 @@ static tensor *block(builder *b, tensor *x, int index, int cls_only)
         y = mix_at(b, y, PLACE_FFN);
     else if (b->c->mixer.place == PLACE_FFN) /* it does not affect CLS, but the weights have it */
         mixer_params(b->g, &b->c->mixer, hidden, grid, b->block);
-    y = dense(b, gelu(b->g, keep(b->g, y)), dim, 1, "mlp.fc2");
+    y = dense(b, gelu(b->g, keep_narrow(b->g, y)), dim, 1, "mlp.fc2");
     return add(b->g, x, drop_path(b->g, y, rate));
 }
 
