@@ -157,6 +157,9 @@ struct graph {
     /* Nodes are run one at a time, so that a watcher finds the inputs of each in memory: set before
      * finishing. */
     int one_by_one;
+    /* Whether values that backward reads are kept in bfloat16 where models ask for it (keep, in
+     * ops/ops.h). Set before building. */
+    int keeps_bfloat16;
     /* Whether sgemm was out of memory in a run, which computed nothing useful then. Computing the
      * product another way would change the bits of a run unseen. The caller checks it. */
     _Atomic int out_of_memory;

@@ -113,8 +113,7 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     graph *g = t->graph;
     g->seed = seed_for(t->settings.options.seed, SEED_GRAPH);
     if ((status = onednn_use(g, error))) return status;
-    status = precision_products(t->context, (train_precision)t->settings.options.precision,
-                                &g->gemm, NULL, error);
+    status = precision_use(g, (train_precision)t->settings.options.precision, NULL, error);
     if (status) return status;
     g->saves_memory = t->settings.options.memory == TRAIN_MEMORY_LOW;
     t->out = model_build(g, m, slice);
