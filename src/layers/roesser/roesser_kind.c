@@ -1,6 +1,7 @@
 /* roesser_kind - settings and parameters of the selective Roesser model. With sg the logistic
  * function and lin(p) = p_bias + p_weight u, per direction and head,
- *     P:  o = sg(o_bias + o_weight u / (2 channels)), s = sg(lin(s)), t = f(lin(eig)), m = sg(lin(m))
+ *     P:  o = sg(o_bias + o_weight u / (2 channels))
+ *         s, t, m = sg(lin(s)), f(lin(eig)), sg(lin(m))
  *         s_r = o*s, s_d = 1 - o*s, t_rl = t_ru = o*t, t_dl = t_du = 1 - o*t, m_l = m_u = m
  *     D:  s_r, s_d, m_l, m_u = sg(lin(sr)), sg(lin(sd)), sg(lin(ml)), sg(lin(mu))
  *         t_rl, t_du, x = f(lin(tr)), f(lin(td)), f(lin(tx)); chirality L: t_ru = x, t_dl = 0,

@@ -172,5 +172,6 @@ void scan_projection_backward(const scan_layer_plan *p, ssm2d_workspace *ws, con
     pool_run(workers, p->base.options.batch, sum_groups, &t);
     pool_run(workers, scan_tasks(p), backward_task, &t);
     if (dparams)
-        pool_run(workers, (size_t)p->projection.maps * (size_t)p->projection.columns, sum_column, &t);
+        pool_run(workers, (size_t)p->projection.maps * (size_t)p->projection.columns, sum_column,
+                 &t);
 }
