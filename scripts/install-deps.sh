@@ -2,8 +2,9 @@
 # install-deps.sh [STAGE..] - installs the missing Debian packages for building and testing; prints
 # nothing if all are installed. This is the only list of them.
 #
-# A STAGE of tests/run-all.sh adds the packages of that stage, `site` those of `make site`; `all`
-# means every stage except python (PYTHON=1 in the environment adds it). If a package of a stage is not available, on an old or
+# A STAGE of tests/run-all.sh adds the packages of that stage; `all` means every stage except python
+# (PYTHON=1 in the environment adds it). `deb`, `bundle` and `site` are what the targets of make of
+# these names need. If a package of a stage is not available, on an old or
 # other distribution, the script says so, and the stage or test is skipped. Without the other
 # packages nothing can be built, and the script fails.
 set -eu
@@ -14,7 +15,7 @@ clang libclang-rt-dev
 libdnnl-dev
 libcjson-dev
 libspng-dev libjpeg62-turbo-dev libwebp-dev libtiff-dev libgif-dev
-libheif-dev libarchive-dev
+libheif-dev libarchive-dev libcurl4-gnutls-dev
 libcairo2-dev
 protobuf-c-compiler libprotobuf-c-dev libonnx-dev
 zlib1g-dev
@@ -41,6 +42,12 @@ packages_of() {
     dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx tcc ;;
     library) echo abigail-tools ;;
     site) echo pandoc python3 ;; # make site; among the tests its links need it, and chromium
+    # what packaging/debian needs beside the packages above
+    deb) echo debhelper dh-python libmpich-dev libopenmpi-dev lintian python3 python3-setuptools \
+        python3-wheel ;;
+    bundle) echo fonts-dejavu-core ;;
+    packages) echo debhelper debootstrap dh-python fonts-dejavu-core libmpich-dev libopenmpi-dev \
+        lintian python3 python3-setuptools python3-wheel ;;
     clang | asan | tsan | fuzz) ;;
     *)
         say "install-deps.sh: there is no stage '$1'"
@@ -78,7 +85,7 @@ install() {
 }
 
 stages=$*
-[ "$stages" != all ] || stages="checks release library aarch64 musl gcc11"
+[ "$stages" != all ] || stages="checks release library aarch64 musl gcc11 packages"
 [ "${PYTHON:-}" != 1 ] || stages="$stages python"
 for stage in $stages; do packages_of "$stage" > /dev/null; done
 
