@@ -61,6 +61,23 @@ def tool_commands(text: str) -> list:
     return [arguments for _, *arguments in commands]
 
 
+class Troubleshooting(unittest.TestCase):
+    def test_messages(self):
+        """The messages of docs/troubleshooting.md, but those of other programs, are in the
+        sources."""
+        files = [path for folder, kind in (("src", "c"), ("tools", "c"), ("python/ssm2d", "py"),
+                                           ("scripts", "sh"))
+                 for path in (ROOT / folder).rglob(f"*.{kind}")]
+        # texts of several lines as one; values as the page writes them
+        sources = re.sub(r'"\s*f?"', "", "\n".join(path.read_text() for path in files))
+        sources = re.sub(r"%\w+|\{\w+\}", "..", sources)
+        page = (ROOT / "docs" / "troubleshooting.md").read_text()
+        messages = re.findall(r"^\| `([^`]+)`(?: \(Python\))? \|", page, re.M)
+        self.assertGreaterEqual(len(messages), 8)
+        for message in messages:
+            self.assertIn(message, sources)
+
+
 @unittest.skipUnless(torch and torchvision and matplotlib,
                      "torch, torchvision or matplotlib is not installed")
 @unittest.skipUnless(FASHION.is_dir(), "dataset-fashion-mnist is not installed")
