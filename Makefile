@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 stages := checks release python library clang asan tsan aarch64 musl gcc11
-.PHONY: help demo test test-long test-packages build dev fuzz fuzz-nightly bench install deb bundle \
+.PHONY: help demo test test-long test-packages build dev fuzz fuzz-nightly bench site install deb bundle \
 	clean deps $(stages)
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo 'make fuzz-nightly'
 	@echo '               the fuzz targets, ten minutes each, with a table of runs and coverage'
 	@echo 'make bench     the benchmark of the layer, and FFTW on the same convolution'
+	@echo 'make site      the documentation as a site to read offline: build/site/index.html'
 	@echo 'make install   installs the release build (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make deb       Debian packages, in build/deb; make bundle: a .tar.gz of the tool and all that'
 	@echo '               it needs, for any Linux, in build/bundle (docs/install.md)'
@@ -79,6 +80,13 @@ bench: build
 	cmake --preset release -DSSM2D_PEERS=ON
 	cmake --build --preset release --target fftw_peer
 	build/release/bench/fftw_peer
+
+# The tool writes the pages of its commands; tests may stay on.
+site: deps
+	@scripts/install-deps.sh site
+	cmake --preset release -DSSM2D_TOOL=ON
+	cmake --build --preset release --target ssm2d_tool
+	@python3 scripts/site/make_site.py build/release/tools/ssm2d build/site
 
 # Does not depend on `build`, which installs packages: users often install as root.
 install:

@@ -3,8 +3,8 @@
 # nothing if all are installed. This is the only list of them.
 #
 # A STAGE of tests/run-all.sh adds the packages of that stage; `all` means every stage except python
-# (PYTHON=1 in the environment adds it). `deb` and `bundle` are what `make deb` and `make bundle`
-# need. If a package of a stage is not available, on an old or
+# (PYTHON=1 in the environment adds it). `deb`, `bundle` and `site` are what the targets of make of
+# these names need. If a package of a stage is not available, on an old or
 # other distribution, the script says so, and the stage or test is skipped. Without the other
 # packages nothing can be built, and the script fails.
 set -eu
@@ -31,14 +31,17 @@ packages_of() {
         || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static ;;
     musl) echo musl-tools ;;
     gcc11) echo gcc-11 ;;
+    # OpenBLAS: with Debian's reference BLAS the training of docs/tutorial.md takes minutes
     python) echo python3-numpy python3-torch python3-torchvision python3-matplotlib \
+        libopenblas0-openmp \
         python3-onnx python3-pip python3-venv python3-setuptools python3-wheel ;;
     # Chromium tests the page of ssm2d report, Python the files of ssm2d export, tcc compiles
     # examples/reference.c
     release) echo libopenmpi-dev openmpi-bin libmpich-dev mpich chromium \
-        python3-numpy python3-onnx tcc ;;
+        python3-numpy python3-onnx tcc pandoc ;;
     dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx tcc ;;
     library) echo abigail-tools ;;
+    site) echo pandoc python3 ;; # make site; among the tests its links need it, and chromium
     # what packaging/debian needs beside the packages above
     deb) echo debhelper dh-python libmpich-dev libopenmpi-dev lintian python3 python3-setuptools \
         python3-wheel ;;

@@ -1,8 +1,9 @@
 #!/bin/sh
-# links.sh CMAKE BUILD_DIR SOURCE_DIR
-# Every link of a document to one of our files works, in this tree and where it is installed.
+# links.sh CMAKE BUILD_DIR SOURCE_DIR TOOL
+# Every link of a document to one of our files works: in this tree, where it is installed, and in
+# the site that `make site` writes, where anchors are checked as well.
 set -eu
-cmake=$1 build=$2 source=$3
+cmake=$1 build=$2 source=$3 tool=$4
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -25,3 +26,10 @@ done
 echo "$count links"
 [ $count -ge 100 ] || { echo "too few links: does this test still find them?"; exit 1; }
 [ ! -e "$work/bad" ]
+
+if command -v pandoc > /dev/null && command -v python3 > /dev/null; then
+    python3 "$source/scripts/site/make_site.py" "$tool" "$work/site"
+    python3 "$source/tests/package/site_links.py" "$work/site"
+else
+    echo "SKIPPED: links of the site: pandoc is not installed (scripts/install-deps.sh site)"
+fi
