@@ -8,6 +8,7 @@
 #include "core/cpu.h"
 #include "simd/simd_names.h"
 #include "simd/fft_table.h"
+#include "simd/scan_table.h"
 
 enum { CORRELATE_MAX_A = 4, CORRELATE_MAX_C = 8 };
 
@@ -124,6 +125,7 @@ typedef struct simd_table {
     fft_functions fft;
     axis_functions axis;
     ema_functions ema;
+    scan_functions scan;
 } simd_table;
 
 const simd_table *simd_for(cpu_level level);

@@ -60,7 +60,7 @@ typedef struct result {
     void *data;
 } result;
 
-enum { MAX_RESULTS = 16 };
+enum { MAX_RESULTS = LAYER_ARRAYS + 4 }; /* K, dK, y and du, and a gradient of each array */
 
 typedef struct job {
     ssm2d_context *context;

@@ -15,7 +15,8 @@ int layer_case_param(const layer_case *c, int i, ssm2d_param *param)
 {
     if (!ssm2d_layer_param(&c->layer, i, param)) return 0;
     /* the authors' name */
-    if (c->layer.kind == &layer_ssm2d && !strcmp(param->name, "D")) param->name = "omega";
+    const int is_ssm2d = c->layer.kind == &layer_ssm2d || c->layer.kind == &layer_ssm2d_selective;
+    if (is_ssm2d && !strcmp(param->name, "D")) param->name = "omega";
     return 1;
 }
 
@@ -69,7 +70,7 @@ static ssm2d_status get_size(const char *path, const cJSON *root, const char *ke
 
 static ssm2d_status refuse_kind(const char *path, const char *kind, ssm2d_error *error)
 {
-    char shown[40], names[64] = "";
+    char shown[40], names[192] = "";
     for (int i = 0; ssm2d_kind_name(i); i++) {
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s",
@@ -85,8 +86,8 @@ static ssm2d_status refuse_kind(const char *path, const char *kind, ssm2d_error 
 ssm2d_status layer_case_parse(const char *path, const cJSON *root, layer_case *c,
                               ssm2d_error *error)
 {
-    static const char *const plane[] = {"L1",   "L2",    "kind",   "name",
-                                        "seed", "batch", "arrays", NULL};
+    static const char *const plane[] = {"L1",    "L2",     "kind",   "name",     "seed",
+                                        "batch", "arrays", "inputs", "expected", NULL};
     static const char *const line[] = {"L", "kind", "name", "seed", "batch", "arrays", NULL};
     const char *name = NULL;
     ssm2d_error why;

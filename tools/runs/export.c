@@ -284,6 +284,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                                .batch = batch,
                                .features = o->features == OPTION_UNSET ? 0 : (int)o->features,
                                .file = {.path = o->output,
+                                        .quantized = m->quantized,
                                         .notes = notes.count,
                                         .note = notes.list,
                                         .progress = progress_hook,
