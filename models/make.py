@@ -138,6 +138,7 @@ def main():
     path = os.path.join(FOLDER, name + ".ssm2d")
     model, command = command_of(run, about["option"])
     options = ["--data", data] if kind == "int8" else []  # images that it is calibrated on
+    inputs = " and their inputs" if kind == "int8" else ""
     calibrate = f" --data {about['option']}" if options else ""
     with tempfile.TemporaryDirectory() as work:
         draft, plain = os.path.join(work, "draft.ssm2d"), os.path.join(work, "float32.ssm2d")
@@ -167,7 +168,7 @@ def main():
 - first 1000: {round(1000 * some['accuracy'])} right
 - float32: {100 * before['accuracy']:.2f} %
 - seed: {read(run, 'train.json')['seed']}; docs/models.md has other seeds
-- type: {info['type']}, the weights of linear layers; everything else is float32
+- type: {info['type']}, the weights of linear layers{inputs}; everything else is float32
 - parameters: {info['parameters']:,}
 
 ## Use

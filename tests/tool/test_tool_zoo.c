@@ -118,7 +118,7 @@ static void accuracies_are_those_of_the_cards(void **state)
                      sets[i], name);
             shell_run(script);
             if (tool.code && strstr(tool.err, "SSM2D_CPU")) continue; /* this processor lacks it */
-            assert_done();
+            assert_int_equal(tool.code, 0); /* a slow machine sees the progress */
             cJSON *result = cJSON_Parse(tool.out);
             const double accuracy = cJSON_GetObjectItem(result, "accuracy")->valuedouble;
             assert_int_equal(cJSON_GetObjectItem(result, "images")->valueint, CHECKED);
