@@ -7,11 +7,13 @@ target_link_libraries(tool_runner PRIVATE test_frame ssm2d_io ssm2d_objects)
 foreach(name tool_frame tool_layer tool_kernels tool_theory tool_filter tool_filter_run
     tool_train tool_precision tool_extreme tool_hazards tool_files tool_data tool_data_sets
     tool_photos tool_reproduce tool_reproduce_folder tool_reproduce_results tool_reproduce_sets
-    tool_reproduce_settings tool_report tool_report_images tool_many_classes tool_curves draw)
+    tool_reproduce_settings tool_report tool_report_images tool_many_classes tool_curves tool_zoo
+    draw)
   add_executable(test_${name} tool/test_${name}.c $<TARGET_OBJECTS:tool_runner>)
   target_compile_definitions(test_${name} PRIVATE
     TOOL_PATH="$<TARGET_FILE:ssm2d_tool>" GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden"
-    GOLDEN_RUN="${CMAKE_CURRENT_SOURCE_DIR}/golden-runs/0.1")
+    GOLDEN_RUN="${CMAKE_CURRENT_SOURCE_DIR}/golden-runs/0.1"
+    MODELS="${PROJECT_SOURCE_DIR}/models")
   target_link_libraries(test_${name} PRIVATE test_frame ssm2d_draw ssm2d_io ssm2d_objects)
   add_dependencies(test_${name} ssm2d_tool)
   add_test(NAME ${name} COMMAND test_${name})
@@ -19,6 +21,8 @@ foreach(name tool_frame tool_layer tool_kernels tool_theory tool_filter tool_fil
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 endforeach()
 target_link_libraries(test_tool_filter PRIVATE ZLIB::ZLIB)
+target_compile_definitions(test_tool_zoo PRIVATE CLASSIFY="$<TARGET_FILE:classify>")
+add_dependencies(test_tool_zoo classify)
 target_compile_definitions(test_tool_reproduce_results PRIVATE
   BENCH_RESULTS="${PROJECT_SOURCE_DIR}/bench/results")
 # It also checks the functions behind the tables.

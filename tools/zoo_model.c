@@ -66,9 +66,9 @@ static ssm2d_status refuse(const char *folder, const char *name, ssm2d_error *er
     names[list.count] = NULL;
     const char *near = closest_name(name, names);
     return fail(error, SSM2D_ERROR_ARGUMENT,
-                "zoo:%s: there is no such model%s%s%s; `ssm2d zoo` lists those in %s",
+                "zoo:%s: there is no such model%s%s%s `ssm2d zoo` lists those in %s",
                 text_show(name, strlen(name), shown, sizeof shown),
-                near ? "; did you mean zoo:" : "", near ? near : "", near ? "?" : "",
+                near ? "; did you mean zoo:" : "", near ? near : "", near ? "?" : ";",
                 text_path(folder));
 }
 

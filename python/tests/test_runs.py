@@ -129,6 +129,22 @@ class FromTheTool(Folders):
         with self.assertRaisesRegex(ValueError, "is not a model file"):
             load_run(run / "model.safetensors")
 
+    def test_zoo(self):
+        """The models of this repository: the outputs of the tool."""
+        files = sorted((ROOT / "models").glob("*.ssm2d"))
+        self.assertTrue(files)
+        for path in files:
+            model = load_run(path)
+            config = model.config
+            x = torch.rand(3, config["channels"], *config["image"])
+            np.save(self.folder / "x.npy", x.numpy())
+            run_tool("run", "--weights", path, "--input", self.folder / "x.npy",
+                     "--out", self.folder / "y.npy")
+            expected = torch.from_numpy(np.load(self.folder / "y.npy"))
+            self.assertEqual(len(model.classes), expected.shape[1])
+            with torch.no_grad():
+                self.assertLess((model(x) - expected).abs().max().item(), 1e-4)
+
     def test_predict(self):
         """The tool's probabilities of an image file, grey and in colour, of any size."""
         try:

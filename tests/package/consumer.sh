@@ -93,4 +93,7 @@ fi
 if [ -x "$prefix/bin/ssm2d" ]; then
     echo "== the installed tool"
     "$prefix/bin/ssm2d" --version
+    for card in "$prefix"/share/ssm2d/models/*.md; do # the models are found beside the program
+        "$prefix/bin/ssm2d" zoo "$(basename "$card" .md)" | cmp - "$card"
+    done
 fi

@@ -115,7 +115,13 @@ static ssm2d_status run_list(ssm2d_context *context, const values *o, ssm2d_erro
     ssm2d_status status = zoo_folder(folder, error);
     if (!status) status = zoo_list(folder, &found, error);
     if (status) return status;
+    if (!found.count)
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: has no models; SSM2D_MODELS names another folder", text_path(folder));
     cJSON *list = o->json ? cJSON_CreateArray() : NULL;
+    if (!o->json)
+        printf("%-24s %-14s %-10s %-9s %8s  %s\n", "name", "data", "model", "weights", "size",
+               "accuracy");
     for (int i = 0; i < found.count; i++) {
         snprintf(path, sizeof path, "%s/%s.ssm2d", folder, found.names[i]);
         if (!show(context, o, found.names[i], path, list, &complete, &why)) continue;
