@@ -3,7 +3,8 @@
 # nothing if all are installed. This is the only list of them.
 #
 # A STAGE of tests/run-all.sh adds the packages of that stage; `all` means every stage except python
-# (PYTHON=1 in the environment adds it). If a package of a stage is not available, on an old or
+# (PYTHON=1 in the environment adds it). `deb` and `bundle` are what `make deb` and `make bundle`
+# need. If a package of a stage is not available, on an old or
 # other distribution, the script says so, and the stage or test is skipped. Without the other
 # packages nothing can be built, and the script fails.
 set -eu
@@ -14,7 +15,7 @@ clang libclang-rt-dev
 libdnnl-dev
 libcjson-dev
 libspng-dev libjpeg62-turbo-dev libwebp-dev libtiff-dev libgif-dev
-libheif-dev libarchive-dev
+libheif-dev libarchive-dev libcurl4-gnutls-dev
 libcairo2-dev
 protobuf-c-compiler libprotobuf-c-dev libonnx-dev
 zlib1g-dev
@@ -32,11 +33,18 @@ packages_of() {
     gcc11) echo gcc-11 ;;
     python) echo python3-numpy python3-torch python3-torchvision python3-matplotlib \
         python3-onnx python3-pip python3-venv python3-setuptools python3-wheel ;;
-    # Chromium tests the page of ssm2d report, Python the files of ssm2d export
+    # Chromium tests the page of ssm2d report, Python the files of ssm2d export, tcc compiles
+    # examples/reference.c
     release) echo libopenmpi-dev openmpi-bin libmpich-dev mpich chromium \
-        python3-numpy python3-onnx ;;
-    dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx ;;
+        python3-numpy python3-onnx tcc ;;
+    dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx tcc ;;
     library) echo abigail-tools ;;
+    # what packaging/debian needs beside the packages above
+    deb) echo debhelper dh-python libmpich-dev libopenmpi-dev lintian python3 python3-setuptools \
+        python3-wheel ;;
+    bundle) echo fonts-dejavu-core ;;
+    packages) echo debhelper debootstrap dh-python fonts-dejavu-core libmpich-dev libopenmpi-dev \
+        lintian python3 python3-setuptools python3-wheel ;;
     clang | asan | tsan | fuzz) ;;
     *)
         say "install-deps.sh: there is no stage '$1'"
@@ -74,7 +82,7 @@ install() {
 }
 
 stages=$*
-[ "$stages" != all ] || stages="checks release library aarch64 musl gcc11"
+[ "$stages" != all ] || stages="checks release library aarch64 musl gcc11 packages"
 [ "${PYTHON:-}" != 1 ] || stages="$stages python"
 for stage in $stages; do packages_of "$stage" > /dev/null; done
 

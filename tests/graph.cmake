@@ -38,8 +38,10 @@ endforeach()
 
 # Other types of elements than real, where that is float and where it is double.
 foreach(type "" _double)
-  layer_test(test_convert${type} graph)
-  target_link_libraries(test_convert${type} PRIVATE ssm2d_nn${type})
+  foreach(test test_convert test_keep)
+    layer_test(${test}${type} graph)
+    target_link_libraries(${test}${type} PRIVATE ssm2d_nn${type})
+  endforeach()
 endforeach()
 
 # Blocks of registers, in float and in double; each program goes through all instruction sets.

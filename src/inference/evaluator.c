@@ -2,8 +2,18 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "ops/simd/gemm_table.h"
 
 #include <string.h>
+
+/* The table of matrix products with these factors: NULL for real ones, which is the graph's default;
+ * for bfloat16 that with instructions made for it, where there are any. */
+static const gemm_table *products(const ssm2d_context *context, element_type factors)
+{
+    gemm_body bodies[GEMM_BODIES];
+    if (factors != ELEMENT_BFLOAT16) return NULL;
+    return bodies[gemm_bfloat16_bodies(context->cpu, GEMM_PAIRS, bodies) - 1].table;
+}
 
 /* Builds the graph of the logits, or if blocks > 0, of the tokens after that many blocks. */
 static ssm2d_status build(evaluator *e, evaluator_precision precision, int blocks,
@@ -22,7 +32,7 @@ static ssm2d_status build(evaluator *e, evaluator_precision precision, int block
                     "features=%d: use 1 to %d, the number of the model's blocks", blocks, depth);
     ssm2d_status status = graph_create(e->context, 0, &e->graph, error);
     if (status) return status;
-    e->graph->factors = precision.factors;
+    e->graph->gemm = products(e->context, precision.factors);
     e->graph->quantization = precision.quantized;
     e->out = blocks ? family->tokens(e->graph, c, graph_input(e->graph, "images", 4, shape), blocks)
                     : model_build(e->graph, c, e->batch);

@@ -235,7 +235,7 @@ size_t ssm2d_session_bytes(const ssm2d_session *s) { return s->budget ? s->budge
 void ssm2d_session_output_get(const ssm2d_session *s, ssm2d_session_output *output)
 {
     const tensor *out = s->evaluator->out;
-    ssm2d_session_output o = {.numbers = out->count / s->evaluator->batch};
+    ssm2d_session_output o = {.count = out->count / s->evaluator->batch};
     if (out->rank == 3) {
         o.tokens = out->shape[1];
         o.dim = out->shape[2];

@@ -60,7 +60,7 @@ static void run_plan(const ssm2d_model *m, unsigned flags)
         fuzz_check_refusal(status, &error, "");
         return;
     }
-    float *out = malloc(ssm2d_session_output_of(p).numbers * sizeof *out);
+    float *out = malloc(ssm2d_session_output_of(p).count * sizeof *out);
     status = prepare_images(p, 0, 1, &image, &error);
     if (status)
         fuzz_check_refusal(status, &error, "");

@@ -100,7 +100,7 @@ static void check_logits(const ssm2d_model *m, const model_case *c)
     float *logits = malloc((elements + 1) * sizeof *logits),
           *again = malloc(elements * sizeof *again);
     ssm2d_session *all = session_of(m, options_for(c->batch, 1));
-    assert_int_equal(ssm2d_session_output_of(all).numbers, c->classes);
+    assert_int_equal(ssm2d_session_output_of(all).count, c->classes);
     assert_int_equal(ssm2d_session_output_of(all).tokens, 0);
     assert_true(ssm2d_session_bytes(all) > c->batch * c->pixels * sizeof(float));
     logits[elements] = 123;
@@ -166,8 +166,8 @@ static void test_features_have_shape_and_values_of_every_block(void **state)
             float *expected = expected_tokens(&c, images, block, &count);
             ssm2d_session *p = session_of(m, o);
             const ssm2d_session_output out = ssm2d_session_output_of(p);
-            assert_int_equal(out.numbers * c.batch, count);
-            assert_int_equal(out.tokens * out.dim, out.numbers);
+            assert_int_equal(out.count * c.batch, count);
+            assert_int_equal(out.tokens * out.dim, out.count);
             assert_int_equal(out.first + out.grid_rows * out.grid_cols, out.tokens);
             float *got = malloc(count * sizeof *got);
             assert_int_equal(ssm2d_session_run(p, images, c.batch, got, &error), SSM2D_OK);
@@ -206,14 +206,14 @@ static void test_head_applied_to_features_gives_logits(void **state)
     ssm2d_session *p = session_of(m, o);
     const ssm2d_session_output out = ssm2d_session_output_of(p);
     float *images = as_floats(c.images, c.batch * c.pixels, 0);
-    float *tokens = malloc(c.batch * out.numbers * sizeof *tokens);
+    float *tokens = malloc(c.batch * out.count * sizeof *tokens);
     double *logits = malloc(c.batch * c.classes * sizeof *logits);
     assert_int_equal(out.first, 1);
     assert_int_equal(ssm2d_session_run(p, images, c.batch, tokens, &error), SSM2D_OK);
     const float *scale = weight(&c, "norm.weight"), *shift = weight(&c, "norm.bias");
     const float *head = weight(&c, "head.weight"), *bias = weight(&c, "head.bias");
     for (size_t b = 0; b < c.batch; b++) {
-        const float *x = tokens + b * out.numbers;
+        const float *x = tokens + b * out.count;
         double mean = 0, variance = 0;
         for (size_t i = 0; i < out.dim; i++) mean += (double)x[i] / (double)out.dim;
         for (size_t i = 0; i < out.dim; i++)

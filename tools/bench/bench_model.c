@@ -170,6 +170,8 @@ static double products(const node *n, int training)
     return n->op->products(n, 0) + (training ? n->op->products(n, 1) : 0);
 }
 
+const char *bench_model_instructions(const bench_model *m) { return m->training.products; }
+
 double bench_model_products(const bench_model *m)
 {
     double sum = 0;

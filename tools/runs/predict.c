@@ -29,8 +29,8 @@ typedef struct values {
 } values;
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, or a model file",
-     .positional = 1},
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, a model file, or zoo:NAME",
+     .positional = 1, .model = 1},
     {"IMAGE", OPTION_LIST, offsetof(values, images),
      "image files, or folders, which are searched recursively", .positional = 1},
     {"top", OPTION_INT, offsetof(values, top),
@@ -292,8 +292,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!isnan(o->eval_crop)) prepare.crop = o->eval_crop;
     with.preparation = &prepare;
     if ((status = session_create(context, j.m.model, &with, &j.session, error))) goto done;
-    j.out = mem_alloc(context, ssm2d_session_output_of(j.session).numbers * sizeof *j.out);
-    j.values = mem_alloc(context, ssm2d_session_output_of(j.session).numbers * sizeof *j.values);
+    j.out = mem_alloc(context, ssm2d_session_output_of(j.session).count * sizeof *j.out);
+    j.values = mem_alloc(context, ssm2d_session_output_of(j.session).count * sizeof *j.values);
     if (!j.out || !j.values) {
         status = fail_memory(error, "%zu outputs", count);
         goto done;

@@ -31,8 +31,8 @@ enum { TYPES = sizeof types / sizeof *types };
 static const char *type_at(int i) { return i < TYPES ? types[i].name : NULL; }
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, or a model file",
-     .positional = 1},
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, a model file, or zoo:NAME",
+     .positional = 1, .model = 1},
     {"output", OPTION_STRING, offsetof(values, output), "file to write: .ssm2d or .safetensors",
      .value = "FILE", .letter = 'o', .required = 1},
     {"type", OPTION_CHOICE, offsetof(values, type),
