@@ -2,6 +2,8 @@
  * which is computed here one by one. */
 #include "problem.h"
 
+#include "graph/quantization.h"
+#include "ops/ops.h"
 #include "ops/simd/gemm_int8_table.h"
 
 #include <math.h>
@@ -115,9 +117,97 @@ static void test_level_chooses_the_table(void **state)
     assert_null(strstr(gemm_int8_for(CPU_AVX2)->name, "avx512"));
 }
 
+/* ---- in a graph ------------------------------------------------------------------------------ */
+
+enum { ROWS = 300, INPUTS = 50, HIDDEN = 70, OUTPUTS = 9 };
+
+/* y = linear(gelu(linear(x))), the first layer quantised: what it gives, or the graph. */
+static void run_graph(const char *cpu, int threads, const float *x, float *params,
+                      const quantization *q, int one_by_one, float *hidden, float *out)
+{
+    const ssm2d_context_options o = {.size = sizeof o, .threads = threads, .cpu = cpu};
+    const param_spec first = {.rank = 2, .shape = {HIDDEN, INPUTS}},
+                     bias = {.rank = 1, .shape = {HIDDEN}},
+                     second = {.rank = 2, .shape = {OUTPUTS, HIDDEN}};
+    ssm2d_context *context;
+    ssm2d_error error;
+    graph *g;
+    assert_int_equal(ssm2d_context_create(&o, &context, &error), SSM2D_OK);
+    assert_int_equal(graph_create(context, 0, &g, &error), SSM2D_OK);
+    g->quantization = q;
+    g->one_by_one = one_by_one;
+    tensor *images = graph_input(g, "x", 2, (size_t[]){ROWS, INPUTS}),
+           *w = graph_param(g, &first, "first"), *b = graph_param(g, &bias, "bias"),
+           *v = graph_param(g, &second, "second");
+    tensor *h = linear(g, images, w, b), *y = linear(g, hidden ? h : gelu(g, h), v, NULL);
+    if (graph_finish(g, hidden ? h : y, &error)) fail_msg("%s", error.line);
+    graph_bind(g, params, NULL);
+    images->data = (float *)x;
+    graph_forward(g);
+    if (hidden) memcpy(hidden, h->data, h->count * sizeof *hidden);
+    if (out) memcpy(out, y->data, y->count * sizeof *out);
+    graph_destroy(g);
+    ssm2d_context_destroy(context);
+}
+
+/* A layer of a graph gives the same bits as the plain product for every instruction set and number
+ * of threads, by itself and in a chain of nodes that are run row by row. */
+static void test_layers_of_a_graph(void **state)
+{
+    (void)state;
+    enum { PARAMS = HIDDEN * INPUTS + HIDDEN + OUTPUTS * HIDDEN };
+    float *x = normal(ROWS * INPUTS, 1), *params = normal(PARAMS, 2), scales[HIDDEN],
+          *hidden = memory(ROWS * HIDDEN * sizeof(float)), y[2][ROWS * OUTPUTS];
+    for (int i = 0; i < HIDDEN; i++) scales[i] = 0.02f + 0.001f * (float)i;
+    quantized_linear layer = {"first", HIDDEN, 0.03f, 90, scales};
+    const quantization q = {1, &layer};
+    const gemm_int8_args p = {.k = INPUTS, .x_scale = layer.scale, .zero = layer.zero};
+    for (int level = 0; level <= (int)cpu_best(); level++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            run_graph(cpu_names[level], threads, x, params, &q, 0, hidden, NULL);
+            for (size_t i = 0; i < ROWS; i++)
+                for (size_t j = 0; j < HIDDEN; j++) {
+                    const float want = product(&p, x + i * INPUTS, params + j * INPUTS, scales[j],
+                                               params[HIDDEN * INPUTS + j]);
+                    if (memcmp(&hidden[i * HIDDEN + j], &want, sizeof want))
+                        fail_msg("%s, %d threads: [%zu][%zu] is %a, not %a", cpu_names[level],
+                                 threads, i, j, (double)hidden[i * HIDDEN + j], (double)want);
+                }
+            run_graph(cpu_names[level], threads, x, params, &q, 0, NULL, y[0]);
+            run_graph(cpu_names[level], 1, x, params, &q, 1, NULL, y[1]);
+            assert_memory_equal(y[0], y[1], sizeof y[0]);
+        }
+    free(x), free(params), free(hidden);
+}
+
+/* Training graphs and layers that do not fit are refused while building. */
+static void test_wrong_layers_are_refused(void **state)
+{
+    (void)state;
+    const param_spec spec = {.rank = 2, .shape = {OUTPUTS, INPUTS}};
+    float scales[OUTPUTS] = {0};
+    for (int wrong = 0; wrong < 2; wrong++) {
+        quantized_linear layer = {"w", wrong ? OUTPUTS : OUTPUTS - 1, 1, 0, scales};
+        const quantization q = {1, &layer};
+        ssm2d_context *context;
+        ssm2d_error error;
+        graph *g;
+        assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
+        assert_int_equal(graph_create(context, wrong, &g, &error), SSM2D_OK);
+        g->quantization = &q;
+        tensor *x = graph_input(g, "x", 2, (size_t[]){2, INPUTS});
+        assert_null(linear(g, x, graph_param(g, &spec, "w"), NULL));
+        assert_non_null(strstr(g->error.line, wrong ? "inference" : "8 scales"));
+        graph_destroy(g);
+        ssm2d_context_destroy(context);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_table_gives_the_same_bits),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layers_of_a_graph),
+                                       cmocka_unit_test(test_wrong_layers_are_refused),
+                                       cmocka_unit_test(test_every_table_gives_the_same_bits),
                                        cmocka_unit_test(test_level_chooses_the_table)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

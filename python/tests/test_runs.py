@@ -115,7 +115,7 @@ class FromTheTool(Folders):
     def test_model_file(self):
         run, x = self.train("--model", "vit-mini", *SMALL), torch.rand(3, 1, 8, 12)
         model = load_run(run)
-        for kind, bound in (("float32", 0), ("bf16", 0.05)):
+        for kind, bound in (("float32", 0), ("bf16", 0.05), ("int8", 0.05)):
             path = self.folder / f"{kind}.ssm2d"
             run_tool("quantize", run, "-o", path, "--type", kind)
             file = load_run(path)
@@ -123,7 +123,8 @@ class FromTheTool(Folders):
                              (model.classes, model.labels, model.config))
             self.assertEqual(vars(file.preprocess), vars(model.preprocess))
             self.assertLessEqual((file(x) - model(x)).abs().max().item(), bound)
-            self.check_same(file, path, "--data", f"idx:{self.data}")
+            if kind != "int8":  # the tool rounds inputs as well
+                self.check_same(file, path, "--data", f"idx:{self.data}")
         with self.assertRaisesRegex(ValueError, "is a model file"):
             load_run(path, "best")
         with self.assertRaisesRegex(ValueError, "is not a model file"):

@@ -10,6 +10,7 @@
 #include "io/text.h"
 #include "models/quantized.h"
 #include "models/weights_match.h"
+#include "ops/simd/gemm_choice.h"
 #include "ops/simd/simd_ops.h"
 
 #include <stdio.h>
@@ -140,6 +141,8 @@ static ssm2d_status read_types(const reading *r, ssm2d_error *error)
     ssm2d_status status = get_choice(r, type_key, type_name, ELEMENT_TYPES, &type, error);
     if (!status) status = get_choice(r, weights_key, weights_name, 2, &which, error);
     r->m->type = (element_type)type;
+    if (r->m->type == ELEMENT_BFLOAT16 && gemm_bfloat16_is_faster(r->m->context->cpu))
+        r->m->factors = ELEMENT_BFLOAT16;
     r->m->which = which ? RUN_BEST : RUN_MODEL;
     return status;
 }

@@ -7,7 +7,7 @@
 #include "inference/model_file.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "models/weights.h"
+#include "models/quantized.h"
 
 #include <string.h>
 
@@ -72,10 +72,31 @@ static void changed(const char *text, int which, char out[MAX_TEXT])
                  at + strlen(old));
 }
 
+/* All linear layers in 8 bits. */
+static quantization *quantized_of(const ssm2d_model *m)
+{
+    uint8_t *chosen = mem_alloc(context, (size_t)m->weights->count);
+    check(!chosen);
+    for (int i = 0; i < m->weights->count; i++)
+        chosen[i] = (uint8_t)model_file_is_factor(&m->weights->arrays[i]);
+    quantization *q = quantization_create(m->weights, chosen);
+    check(!q);
+    for (int i = 0; i < q->count; i++) {
+        quantized_linear *l = &q->list[i];
+        const param_array *a = weights_find(m->weights, l->weight);
+        l->scale = 0.02f;
+        l->zero = 100;
+        quantization_scales(m->params + a->offset, l->outputs, a->count / l->outputs,
+                            l->weight_scales);
+    }
+    mem_free(context, chosen);
+    return q;
+}
+
 /* Model files of every type, of weights in a file. */
 static void seed_files(int family, const model_config *c, const char *file)
 {
-    static const element_type types[] = {ELEMENT_REAL, ELEMENT_BFLOAT16};
+    static const element_type types[] = {ELEMENT_REAL, ELEMENT_BFLOAT16, ELEMENT_INT8};
     enum { TYPES = sizeof types / sizeof *types };
     ssm2d_model *m;
     cJSON *root;
@@ -85,12 +106,15 @@ static void seed_files(int family, const model_config *c, const char *file)
     cJSON_Delete(root);
     m->is_run = 1;
     m->augment = augment_options_default();
+    quantization *quantized = quantized_of(m);
     for (int i = 0; i < TYPES; i++) {
         const int number = (FAMILIES + 1) * EACH + TYPES * family + i;
         char *bytes;
         size_t size;
         const char *path = seed_path("model", number);
-        check(model_file_write(m, path, types[i], NULL, "a card", &error) != SSM2D_OK);
+        check(model_file_write(m, path, types[i], types[i] == ELEMENT_INT8 ? quantized : NULL,
+                               "a card", &error)
+              != SSM2D_OK);
         check(file_read(context, path, 1 << 20, &bytes, &size, &error) != SSM2D_OK);
         uint8_t *seed = mem_alloc(context, size + 1);
         check(!seed);
@@ -100,6 +124,7 @@ static void seed_files(int family, const model_config *c, const char *file)
         mem_free(context, seed);
         mem_free(context, bytes);
     }
+    mem_free(context, quantized);
     ssm2d_model_close(m);
 }
 

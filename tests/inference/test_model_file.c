@@ -209,6 +209,9 @@ static void test_quantize_refuses_bad_options(void **state)
     assert_refused(1, "quantize", "a.ssm2d", "--force");
     put_text(in_folder("card"), "Four classes.\n\u00e9\n");
     TOOL("quantize", GOLDEN_RUN, "-o", out, "--force", "--card", in_folder("card"));
+    assert_refused(1, "quantize", "data");
+    TOOL("quantize", GOLDEN_RUN, "-o", out, "--force", "--card", in_folder("card"), "--type",
+         "bf16");
     assert_done();
     /* the description stays when a file is made of a file */
     TOOL("quantize", out, "-o", in_folder("b.ssm2d"), "--type", "float32");
@@ -217,8 +220,6 @@ static void test_quantize_refuses_bad_options(void **state)
     assert_string_equal(ssm2d_model_info_of(m).card, "Four classes.\n\u00e9\n");
     ssm2d_model_close(m);
 }
-
-/* ---- hostile files --------------------------------------------------------------------------- */
 
 /* Replaces text in the header by another of the same length. */
 static void edit_header(const char *path, const char *old, const char *new)
@@ -235,6 +236,135 @@ static void edit_header(const char *path, const char *old, const char *new)
     put_file(path, bytes, size);
     free(bytes);
 }
+
+/* ---- 8 bits ---------------------------------------------------------------------------------- */
+
+static void put_big(unsigned char *at, unsigned value)
+{
+    for (int i = 0; i < 4; i++) at[i] = (unsigned char)(value >> (24 - 8 * i));
+}
+
+/* Writes an IDX data set of grey images of four classes. */
+static void put_data(void)
+{
+    enum { COUNT = 44 };
+    unsigned char images[16 + COUNT * SIDE * SIDE], labels[8 + COUNT];
+    for (int i = 0; i < COUNT * SIDE * SIDE; i++)
+        images[16 + i] = (unsigned char)(128 + 120 * sin(0.01 * i * (i % 7)));
+    for (int i = 0; i < COUNT; i++) labels[8 + i] = (unsigned char)(i % OUTPUTS);
+    put_big(images, 0x803);
+    put_big(images + 4, COUNT);
+    put_big(images + 8, SIDE);
+    put_big(images + 12, SIDE);
+    put_big(labels, 0x801);
+    put_big(labels + 4, COUNT);
+    mkdir(in_folder("data"), 0777);
+    put_file(in_folder("data/train-images-idx3-ubyte"), images, sizeof images);
+    put_file(in_folder("data/train-labels-idx1-ubyte"), labels, sizeof labels);
+    put_file(in_folder("data/t10k-images-idx3-ubyte"), images, sizeof images);
+    put_file(in_folder("data/t10k-labels-idx1-ubyte"), labels, sizeof labels);
+}
+
+static const char *in_8_bits(const char *name)
+{
+    char data[4096];
+    snprintf(data, sizeof data, "idx:%s", in_folder("data"));
+    const char *path = in_folder("%s", name);
+    TOOL("quantize", GOLDEN_RUN, "-o", path, "--type", "int8", "--data", data, "--images", "40",
+         "--threads", "1");
+    assert_done();
+    return path;
+}
+
+static void test_int8_is_close_and_does_not_depend_on_threads(void **state)
+{
+    (void)state;
+    float a[IMAGES * OUTPUTS], b[IMAGES * OUTPUTS], c[IMAGES * OUTPUTS];
+    char file[4096];
+    put_data();
+    snprintf(file, sizeof file, "%s", in_8_bits("a.ssm2d"));
+    logits_of(GOLDEN_RUN, 1, a);
+    logits_of(file, 1, b);
+    logits_of(file, 3, c);
+    assert_memory_equal(b, c, sizeof b);
+    assert_memory_not_equal(a, b, sizeof a);
+    for (int i = 0; i < IMAGES * OUTPUTS; i++) assert_float_equal(a[i], b[i], 0.05);
+    ssm2d_model *m = opened(file);
+    assert_string_equal(ssm2d_model_info_of(m).type, "int8");
+    ssm2d_model_close(m);
+    /* the same file for any number of threads */
+    char data[4096];
+    snprintf(data, sizeof data, "idx:%s", in_folder("data"));
+    TOOL("quantize", GOLDEN_RUN, "-o", in_folder("b.ssm2d"), "--data", data, "--images", "40",
+         "--threads", "3");
+    assert_done();
+    assert_same_file(in_folder("a.ssm2d"), in_folder("b.ssm2d"));
+    /* data are needed, and images of them */
+    TOOL("quantize", file, "-o", in_folder("c.ssm2d"));
+    assert_refused(1, "quantize", "a.ssm2d", "--data");
+    TOOL("quantize", GOLDEN_RUN, "-o", in_folder("c.ssm2d"), "--images", "0");
+    assert_refused(2, "quantize", "--images=0");
+}
+
+/* Writes bytes into an array of a file. */
+static void edit_array(const char *path, const char *name, const void *bytes, size_t size)
+{
+    ssm2d_context *context;
+    safetensors *file;
+    size_t length;
+    assert_int_equal(ssm2d_context_create(NULL, &context, &error), SSM2D_OK);
+    assert_int_equal(safetensors_open(context, path, &file, &error), SSM2D_OK);
+    const safetensors_array *a = safetensors_find(file, name);
+    assert_non_null(a);
+    char *all = get_file(path, &length);
+    uint64_t header;
+    memcpy(&header, all, sizeof header);
+    memcpy(all + 8 + header + a->offset, bytes, size);
+    put_file(path, all, length);
+    free(all);
+    safetensors_close(file);
+    ssm2d_context_destroy(context);
+}
+
+static void test_hostile_scales_are_refused(void **state)
+{
+    (void)state;
+    static const float bad[] = {NAN, INFINITY, -1, 1e-32f, 1e35f};
+    static const struct edit {
+        const char *old, *new, *part;
+    } edits[] = {
+        {"head.weight.input_zero", "head.weight.input_zera", "head.weight.input_zer"},
+        {"head.weight.scale\"", "head.weight.scala\"", "head.weight.scala"},
+        {"\"type\":\"int8\"", "\"type\":\"int9\"", "\"type\" is int9"},
+        {"\"head.weight\":{\"dtype\":\"I8\"", "\"head.weight\":{\"dtype\":\"U8\"", "head.weight"},
+        {"\"head.weight.input_zero\":{\"dtype\":\"U8\"",
+         "\"head.weight.input_zero\":{\"dtype\":\"I8\"", "it has to be U8"}};
+    char path[4096], whole[4096];
+    put_data();
+    snprintf(whole, sizeof whole, "%s", in_8_bits("whole.ssm2d"));
+    snprintf(path, sizeof path, "%s", in_folder("bad.ssm2d"));
+    size_t size;
+    char *bytes = get_file(whole, &size);
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        put_file(path, bytes, size);
+        edit_header(path, edits[i].old, edits[i].new);
+        assert_refused_file(path, edits[i].part);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        put_file(path, bytes, size);
+        edit_array(path, "head.weight.scale", &bad[i], sizeof *bad);
+        assert_refused_file(path, "head.weight.scale[0] is ");
+        put_file(path, bytes, size);
+        edit_array(path, "head.weight.input_scale", &bad[i], sizeof *bad);
+        assert_refused_file(path, "head.weight.input_scale[0] is ");
+    }
+    put_file(path, bytes, size);
+    edit_array(path, "head.weight", "\x80", 1);
+    assert_refused_file(path, "head.weight[0] is -128: use -127 to 127");
+    free(bytes);
+}
+
+/* ---- hostile files --------------------------------------------------------------------------- */
 
 static void test_hostile_files_are_refused(void **state)
 {
@@ -295,6 +425,8 @@ int main(void)
                                        IN_FOLDER(test_bfloat16_rounds_the_weights_of_linear_layers),
                                        IN_FOLDER(test_commands_take_a_file_for_a_folder),
                                        IN_FOLDER(test_quantize_refuses_bad_options),
+                                       IN_FOLDER(test_int8_is_close_and_does_not_depend_on_threads),
+                                       IN_FOLDER(test_hostile_scales_are_refused),
                                        IN_FOLDER(test_hostile_files_are_refused),
                                        IN_FOLDER(test_truncated_files_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);

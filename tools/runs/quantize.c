@@ -109,6 +109,10 @@ static ssm2d_status open_data(job *j, const values *o, const run_model *m, ssm2d
         return fail(error, SSM2D_ERROR_ARGUMENT,
                     "%s: does not name its data: name them (--data), or use --type bf16",
                     text_path(o->run));
+    if (!o->data && !dataset_present(where))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: the data of this run do not exist: give their new path with --data",
+                    text_path(where));
     ssm2d_status status =
         split_open(j->context, where, o->data ? &whole : &of_run, DATASET_TRAIN, &j->data, error);
     if (!status) status = run_data_matches(&m->data, dataset_about(j->data), error);

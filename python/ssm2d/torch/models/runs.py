@@ -85,9 +85,9 @@ def load_model(config, weights, *, backend: str = "auto", image_size=None) -> Mo
     return _finish(model, image_size)
 
 
-def _load(path, config: dict, weights, backend: str) -> Model:
-    """path: of the configuration, for messages."""
-    read = read_weights(weights, config)
+def _load(path, config: dict, weights, backend: str, quantized: bool = False) -> Model:
+    """path: of the configuration, for messages; quantized: the weights may be of 8 bits."""
+    read = read_weights(weights, config, quantized)
     try:
         model = build(config, backend)
     except ValueError as error:
@@ -105,7 +105,8 @@ def load_run(folder, weights: Optional[str] = None, *, backend: str = "auto",
              image_size=None) -> Model:
     """The model of a run, as an nn.Module in evaluation mode.
 
-    folder: of the run, or a model file, which `ssm2d quantize` makes of one
+    folder: of the run, or a model file, which `ssm2d quantize` makes of one; weights of 8 bits
+        become float32, in which the model computes
     weights: "last", of the latest epoch (default), or "best"; a model file has those of one epoch
     backend: of its mixers: "auto" (the library for CPU tensors, PyTorch operations for others),
         "library", or "torch" (only PyTorch operations, on any device)
@@ -163,7 +164,7 @@ def _load_file(path: str, weights: Optional[str], backend: str, image_size) -> M
         parts[key] = parse_json(f"{path}: {key}", notes[key].encode())
     config = configs.parse(f"{path}: config", parts["config"])
     data = _read_data(f"{path}: data", parts["data"], config["classes"])
-    model = _load(f"{path}: config", config, path, backend)
+    model = _load(f"{path}: config", config, path, backend, notes.get("type") == "int8")
     _describe(model, f"{path}: evaluation", parts["evaluation"], f"{path}: data", data)
     return _finish(model, image_size)
 

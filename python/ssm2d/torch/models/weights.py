@@ -109,9 +109,32 @@ def _check_names(path, found: dict, wanted: dict) -> None:
         raise ValueError(f"{path}: the array {missing[0]} is missing")
 
 
-def read_weights(path, config: dict) -> tuple:
-    """(arrays, metadata) of a file that is large enough for the model."""
+PARTS = (".scale", ".input_scale", ".input_zero")  # of an array of 8 bits, after its name
+
+
+def _in_float(path, found: dict) -> dict:
+    """The arrays of a file with those of 8 bits times their scales."""
+    made = {}
+    for name, value in found.items():
+        if any(name.endswith(part) and found.get(name[:-len(part)], value).dtype == np.int8
+               for part in PARTS):
+            continue
+        if value.dtype == np.int8:
+            scale = found.get(name + PARTS[0])
+            if scale is None or scale.dtype != np.float32 or scale.shape != value.shape[:1]:
+                raise ValueError(f"{path}: {name} is of 8 bits, but has no {name}{PARTS[0]} with a "
+                                 "float32 for each row")
+            value = value.astype("f4") * scale.reshape([-1] + [1] * (value.ndim - 1))
+        made[name] = value
+    return made
+
+
+def read_weights(path, config: dict, quantized: bool = False) -> tuple:
+    """(arrays, metadata) of a file that is large enough for the model. quantized: its arrays may be
+    of 8 bits."""
     found, notes = read_safetensors(path)
+    if quantized:
+        found = _in_float(path, found)
     if notes.get("format", "").startswith("ssm2d checkpoint"):
         raise ValueError(f"{path}: is a checkpoint, for --resume: use the model.safetensors beside "
                          "it")
