@@ -8,6 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
+cp "$here/use_tool.sh" "$work" # nobody cannot read the folder of this script
 mkdir "$work/a folder"
 tar -xzf "$share"/ssm2d-*.tar.gz -C "$work/a folder"
 top=$(echo "$work/a folder"/ssm2d-*)
@@ -20,7 +21,7 @@ unprivileged() {
 
 echo "== as nobody, from a read-only folder with a space in its name"
 chmod -R a-w "$top"
-unprivileged sh "$here/use_tool.sh" "$top/bin/ssm2d" "$share/data"
+unprivileged sh "$work/use_tool.sh" "$top/bin/ssm2d" "$share/data"
 
 echo "== through symbolic links, from other folders"
 ln -s "$top/bin/ssm2d" "$work/link"
