@@ -1,5 +1,6 @@
 # How SIMD bodies are compiled (src/simd, src/ops/simd).
 include(CheckCCompilerFlag)
+include(CheckCSourceCompiles)
 
 # Register blocking needs unrolling in every build type, and no loads carried over in registers it
 # has not got; instrumented by a sanitizer, the unrolled bodies would take minutes to compile.
@@ -35,6 +36,22 @@ function(ssm2d_simd_files result baseline avx2 avx512)
   endif()
 endfunction()
 
+# ssm2d_vnni_files(RESULT AVX2 AVX512): the files for AVX2 and AVX-512 with VNNI if the compiler has
+# both, else none.
+function(ssm2d_vnni_files result avx2 avx512)
+  check_c_compiler_flag(-mavxvnni HAVE_AVXVNNI_FLAG)
+  check_c_compiler_flag(-mavx512vnni HAVE_AVX512VNNI_FLAG)
+  set(${result} PARENT_SCOPE)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND HAVE_AVXVNNI_FLAG
+      AND HAVE_AVX512VNNI_FLAG AND NOT SSM2D_EMULATE_AVX512)
+    set_source_files_properties(${avx2} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mavxvnni")
+    set(flags -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx512vnni -mfma
+      -mprefer-vector-width=512)
+    set_source_files_properties(${avx512} PROPERTIES COMPILE_OPTIONS "${flags}")
+    set(${result} ${avx2} ${avx512} PARENT_SCOPE)
+  endif()
+endfunction()
+
 # ssm2d_avx512bf16_files(RESULT FILES..): the files for AVX-512 with BF16 if the compiler has it,
 # else none.
 function(ssm2d_avx512bf16_files result)
@@ -43,6 +60,21 @@ function(ssm2d_avx512bf16_files result)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND HAVE_AVX512BF16_FLAG
       AND NOT SSM2D_EMULATE_AVX512)
     set(flags -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx512bf16 -mfma
+      -mprefer-vector-width=512)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${flags}")
+    set(${result} ${ARGN} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# ssm2d_amx_files(RESULT FILES..): the files for AMX if compiler and assembler have it, else none.
+function(ssm2d_amx_files result)
+  set(CMAKE_REQUIRED_FLAGS "-mamx-tile -mamx-bf16 -mavx512bf16")
+  check_c_source_compiles("#include <immintrin.h>
+    int main(void) { _tile_dpbf16ps(0, 1, 2); return 0; }" HAVE_AMX_FLAGS)
+  set(${result} PARENT_SCOPE)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND HAVE_AMX_FLAGS
+      AND NOT SSM2D_EMULATE_AVX512)
+    set(flags -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx512bf16 -mamx-tile -mamx-bf16 -mfma
       -mprefer-vector-width=512)
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${flags}")
     set(${result} ${ARGN} PARENT_SCOPE)

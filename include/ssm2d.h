@@ -1,9 +1,9 @@
 /* ssm2d.h - state-space layers over grids for C and C++ programs.
  *
  * A layer is a kind with its settings; its parameters are one flat array that the caller owns. A
- * plan fixes batch, grid and number type, decides how to compute, and is the place where requests
- * are refused. A workspace is the memory of one execution. Executing a plan allocates nothing, and
- * a call that keeps the contract cannot fail.
+ * plan fixes batch, grid and number type and chooses the algorithm; requests that cannot be served
+ * are refused when it is created. A workspace is the memory of one execution. Executing a plan
+ * allocates nothing, and a call that keeps the contract cannot fail.
  *
  *     ssm2d_context *ctx;  ssm2d_layer *layer;  ssm2d_plan *plan;  ssm2d_workspace *ws;
  *     ssm2d_error err;
@@ -24,13 +24,13 @@
  *
  * Threads: a context, a layer, a plan and a parameter array may be shared by any number of threads;
  * each thread executes with a workspace of its own, or a stream of its own. Subnormal numbers are
- * taken as zero while the library computes, and the caller's floating-point mode is restored
- * afterwards; neither it nor the number of threads changes a bit of the results. The library never
- * prints, exits or aborts. docs/layer.md has the mathematics of every kind, its settings, and a
- * walk through these functions.
+ * treated as zero while the library computes, and the caller's floating-point mode is restored
+ * afterwards. Results have the same bits in every such mode and for every number of threads. The
+ * library never prints, exits or aborts. docs/layer.md has the mathematics of every kind, its
+ * settings, and a walk through these functions.
  *
  * Everything but the last section is stable: programs keep compiling and running with later
- * versions. The last section is experimental, and there only with SSM2D_EXPERIMENTAL defined.
+ * versions. The last section is experimental and is declared only if SSM2D_EXPERIMENTAL is defined.
  * MIT licence. */
 #ifndef SSM2D_H
 #define SSM2D_H
@@ -65,8 +65,8 @@ typedef enum ssm2d_status {
     SSM2D_ERROR_SYSTEM /* the operating system refused (a thread could not be started) */
 } ssm2d_status;
 
-/* Where a function takes `ssm2d_error *`, NULL is allowed; on failure `line` gets one English
- * sentence, else it is left as it is. This struct will not change. */
+/* Where a function takes `ssm2d_error *`, NULL is allowed. On failure `line` receives one English
+ * sentence; on success it is not changed. This struct will never change. */
 typedef struct ssm2d_error {
     char line[512];
 } ssm2d_error;
@@ -74,12 +74,12 @@ typedef struct ssm2d_error {
 SSM2D_API const char *ssm2d_version(void);
 SSM2D_API const char *ssm2d_status_name(ssm2d_status status);
 
-/* Structs that may grow. Option structs begin with their own size, by which the library knows the
- * header that a program was compiled with: members that later versions add have their defaults for
- * the program. Start from the ssm2d_*_default() functions, which set it; a size that no version
- * had, 0 among them, is refused. Structs that the library fills are passed with their size. The
- * inline functions below do both; bindings for other languages call ssm2d_*_init and ssm2d_*_sized
- * with the size of their own struct. */
+/* Structs that may grow. Option structs begin with their own size, which tells the library which
+ * header a program was compiled with; members added by later versions then have their default
+ * values. Start from the ssm2d_*_default() functions, which set the size; a size that no version
+ * had, such as 0, is refused. Structs that the library fills are passed with their size. The inline
+ * functions below do both; bindings for other languages call ssm2d_*_init and ssm2d_*_sized with
+ * the size of their own struct. */
 
 /* ---- context: threads, memory, instruction set ----------------------------------------------- */
 
@@ -87,15 +87,15 @@ typedef struct ssm2d_context ssm2d_context;
 
 typedef struct ssm2d_context_options {
     size_t size; /* of this struct */
-    /* 1 to 1024; 0: as many as the process has processors, by its affinity mask and the CPU quota
-     * of its control group. More threads than processors are allowed, and only cost time. */
+    /* 1 to 1024; 0: the number of processors that the process may use, by its affinity mask and the
+     * CPU quota of its control group. More threads than processors are allowed but slower. */
     int threads;
-    /* "baseline", "avx2", "avx512"; NULL: the environment's SSM2D_CPU, else the best the machine
-     * has */
+    /* "baseline", "avx2", "avx512"; NULL: the environment variable SSM2D_CPU if it is set, else the
+     * best instruction set of this machine */
     const char *cpu;
-    /* Memory; NULL: malloc and free; both or neither. Any alignment will do, and the memory need
-     * not be zeroed. They are called only by functions named create, destroy and import, in the
-     * thread that calls those. */
+    /* The allocator; NULL: malloc and free. Set both or neither. Any alignment is accepted, and
+     * memory need not be zeroed. Only functions named create, destroy and import call them, in the
+     * calling thread. */
     void *(*allocate)(size_t bytes, void *user);
     void (*release)(void *memory, void *user);
     void *user;
@@ -121,8 +121,9 @@ SSM2D_API const char *ssm2d_context_cpu(const ssm2d_context *context);
 
 /* ---- layer: a kind with its settings --------------------------------------------------------- */
 
-/* The i-th kind of layer, NULL past the last: "ssm2d", the 2-D state-space layer, and what it is
- * compared with, "s4nd", a separable state-space layer, and "ema", the moving average of Mega. */
+/* The i-th kind of layer, NULL past the last: "ssm2d", the 2-D state-space layer, and the layers
+ * that it is compared with: "s4nd", a separable state-space layer, and "ema", Mega's moving
+ * average. */
 SSM2D_API const char *ssm2d_kind_name(int i);
 SSM2D_API const char *ssm2d_kind_help(const char *kind); /* one line; NULL: no such kind */
 /* The i-th algorithm that plans of the kind may name, NULL past the last. */
@@ -133,30 +134,30 @@ enum {
     SSM2D_CAN_KERNEL = 1,          /* ssm2d_kernel */
     SSM2D_CAN_KERNEL_BACKWARD = 2, /* ssm2d_kernel_backward */
     SSM2D_CAN_STREAM = 4,          /* ssm2d_stream_create */
-    SSM2D_CAN_GRID_1D = 16,        /* grids of one axis, of two, of three */
+    SSM2D_CAN_GRID_1D = 16,        /* grids of one axis; below: of two, of three */
     SSM2D_CAN_GRID_2D = 32,
     SSM2D_CAN_GRID_3D = 64
 };
 SSM2D_API unsigned ssm2d_kind_capabilities(const char *kind);
 
 typedef enum ssm2d_setting_type {
-    SSM2D_SETTING_INT,   /* a whole number */
-    SSM2D_SETTING_REAL,  /* a number */
+    SSM2D_SETTING_INT,   /* an integer */
+    SSM2D_SETTING_REAL,  /* a real number */
     SSM2D_SETTING_FLAG,  /* true or false */
     SSM2D_SETTING_CHOICE /* one of `choices` */
 } ssm2d_setting_type;
 
-/* One setting of a kind. Texts belong to the library and stay. */
+/* One setting of a kind. Texts belong to the library and are never freed. */
 typedef struct ssm2d_setting {
     const char *name, *help;
     ssm2d_setting_type type;
-    double minimum, maximum;    /* of numbers, both included */
-    const char *default_value;  /* as text; NULL: it has none and must be given */
-    const char *const *choices; /* of a choice, ended by NULL */
-    const int *allowed; /* when not every whole number in between will do: ended by 0; else NULL */
+    double minimum, maximum;    /* of int and real; both bounds are allowed */
+    const char *default_value;  /* as text; NULL: required, no default */
+    const char *const *choices; /* of a choice; the list ends with NULL */
+    const int *allowed;         /* the only allowed integers, ended by 0; NULL: all in the bounds */
 } ssm2d_setting;
 
-/* The i-th setting of a kind, `channels` first; returns 0 when there is no such. */
+/* The i-th setting of a kind, `channels` first; returns 0 past the last. */
 SSM2D_API int ssm2d_kind_setting_sized(const char *kind, int i, ssm2d_setting *setting,
                                        size_t size);
 static inline int ssm2d_kind_setting(const char *kind, int i, ssm2d_setting *setting)
@@ -164,21 +165,22 @@ static inline int ssm2d_kind_setting(const char *kind, int i, ssm2d_setting *set
     return ssm2d_kind_setting_sized(kind, i, setting, sizeof *setting);
 }
 
-/* Immutable. Any number of plans, streams and threads may use one; they keep what they need of it,
- * so that it may be destroyed before them. */
+/* Immutable. Any number of plans, streams and threads may use a layer. Plans and streams copy what
+ * they need, so that the layer may be destroyed before them. */
 typedef struct ssm2d_layer ssm2d_layer;
 
 /* settings: words key=value, such as "channels=192 d_state=16". Settings that are not given have
- * their defaults; unknown ones are refused with a suggestion, and so are values out of bounds, a
- * key that is given twice, and missing `channels`. */
+ * their defaults. Refused are unknown settings (with a suggestion), values out of bounds, a key
+ * that is given twice, and missing `channels`. */
 SSM2D_API ssm2d_status ssm2d_layer_create(ssm2d_context *context, const char *kind,
                                           const char *settings, ssm2d_layer **layer,
                                           ssm2d_error *error);
 SSM2D_API void ssm2d_layer_destroy(ssm2d_layer *layer);
 SSM2D_API const char *ssm2d_layer_kind(const ssm2d_layer *layer);
 SSM2D_API int ssm2d_layer_channels(const ssm2d_layer *layer);
-/* Like snprintf: writes the value of a setting as text, ended by 0 within size bytes, and returns
- * how long it is without the 0. Returns -1 when the kind has no such setting. */
+/* Like snprintf: writes the value of a setting as text of at most size bytes, the final 0
+ * included, and returns the length of the whole text without it. Returns -1 if the kind has no such
+ * setting. */
 SSM2D_API int ssm2d_layer_setting(const ssm2d_layer *layer, const char *key, char *text,
                                   size_t size);
 /* Like snprintf: all settings, defaults included, as ssm2d_layer_create takes them. */
@@ -194,31 +196,31 @@ typedef struct ssm2d_param {
     size_t shape[SSM2D_PARAM_RANK];
     size_t offset, count; /* in elements, from the start of the flat array */
     int decay;            /* whether weight decay should act on it (never on systems) */
-    int system; /* whether it belongs to the recurrences, which may need a learning rate of their
-                 * own */
-    int decay_paper; /* whether the paper's runs (code of June 2023) decay it: in the layers that it
-                      * has, omega alone (D of the 2-D SSM, omega of EMA) */
+    int system;      /* whether it belongs to the recurrence, which may need a separate learning
+                      * rate */
+    int decay_paper; /* whether weight decay acts on it in the paper's runs (code of June 2023):
+                      * only on omega, which is D of the 2-D SSM and omega of EMA */
 } ssm2d_param;
 
-/* The i-th parameter array, i from 0; returns 0 when there is no such. */
+/* The i-th parameter array, i from 0; returns 0 past the last. */
 SSM2D_API int ssm2d_layer_param_sized(const ssm2d_layer *layer, int i, ssm2d_param *param,
                                       size_t size);
 static inline int ssm2d_layer_param(const ssm2d_layer *layer, int i, ssm2d_param *param)
 {
     return ssm2d_layer_param_sized(layer, i, param, sizeof *param);
 }
-/* elements of the flat array */
+/* number of elements of the flat array */
 SSM2D_API size_t ssm2d_layer_param_count(const ssm2d_layer *layer);
 
-/* Initial values, by the setting `init` where the kind has one: identity (D = 1 and a small C, so
- * that a block starts close to what it was without the layer) or authors (as the paper's code, in
- * 2023 and 2024). The same seed gives the same values on every machine, and (rounded) in both
- * types. */
+/* Initial values, chosen by the setting `init` if the kind has one: identity (D = 1 and a small C,
+ * so that a block first computes almost the same as without the layer) or authors (as in the
+ * paper's code of 2023 and 2024). One seed gives the same values on every machine; float values are
+ * the double values, rounded. */
 SSM2D_API ssm2d_status ssm2d_params_init(const ssm2d_layer *layer, uint64_t seed, float *params,
                                          ssm2d_error *error);
 SSM2D_API ssm2d_status ssm2d_params_init_double(const ssm2d_layer *layer, uint64_t seed,
                                                 double *params, ssm2d_error *error);
-/* Refuses NaN and infinity, naming the array and the index. Executing does not look. */
+/* Refuses NaN and infinity; the error names array and index. Execution does not check. */
 SSM2D_API ssm2d_status ssm2d_params_check(const ssm2d_layer *layer, const float *params,
                                           ssm2d_error *error);
 SSM2D_API ssm2d_status ssm2d_params_check_double(const ssm2d_layer *layer, const double *params,
@@ -228,8 +230,8 @@ SSM2D_API ssm2d_status ssm2d_params_check_double(const ssm2d_layer *layer, const
 
 typedef enum ssm2d_type { SSM2D_FLOAT, SSM2D_DOUBLE } ssm2d_type;
 
-/* A grid of one to three axes, the slowest first: two are rows and columns. A kind refuses numbers
- * of axes that it does not have. */
+/* A grid of one to three axes, the slowest first; two axes are rows and columns. Plans refuse
+ * grids that the kind cannot take (SSM2D_CAN_GRID_..). */
 enum { SSM2D_GRID_AXES = 3 };
 typedef struct ssm2d_grid {
     int axes;
@@ -252,9 +254,9 @@ static inline ssm2d_grid ssm2d_grid_3d(size_t planes, size_t rows, size_t cols)
     return grid;
 }
 
-/* Distances between neighbours, in elements; negative ones are fine. All zero: dense
- * [batch][axes of the grid ..][channels]. Any slice or permutation of a dense array will do;
- * strides by which cells would share elements are refused. */
+/* Distances between neighbours, in elements; they may be negative. All zero: dense
+ * [batch][axes of the grid ..][channels]. Any slice or permutation of a dense array is accepted;
+ * strides with which two cells would share an element are refused. */
 typedef struct ssm2d_strides {
     ptrdiff_t batch, axis[SSM2D_GRID_AXES], channel;
 } ssm2d_strides;
@@ -267,8 +269,9 @@ typedef struct ssm2d_plan_options {
     const char *algorithm; /* "auto", or one of ssm2d_kind_algorithm; NULL is "auto" */
     int measure;           /* auto: time the candidates on this machine instead of estimating */
     int inference;         /* backward will not be called: less memory */
-    /* Refuse plans whose workspace, which has memory for each thread, is larger; 0: no limit. So
-     * `auto` may choose another algorithm, with other bits, on another number of threads. */
+    /* Refuse plans with a larger workspace; 0: no limit. A workspace has memory for each thread, so
+     * that with a limit `auto` may choose another algorithm, whose results differ in rounding, for
+     * another number of threads. */
     size_t max_bytes;
     ssm2d_strides in;  /* of u and du */
     ssm2d_strides out; /* of y and dy */
@@ -290,7 +293,7 @@ SSM2D_API ssm2d_status ssm2d_plan_create(ssm2d_context *context, const ssm2d_lay
                                          const ssm2d_plan_options *options, ssm2d_plan **plan,
                                          ssm2d_error *error);
 SSM2D_API void ssm2d_plan_destroy(ssm2d_plan *plan);
-SSM2D_API const char *ssm2d_plan_algorithm(const ssm2d_plan *plan); /* what was decided */
+SSM2D_API const char *ssm2d_plan_algorithm(const ssm2d_plan *plan); /* the chosen one */
 SSM2D_API size_t ssm2d_plan_bytes(const ssm2d_plan *plan);          /* of one workspace */
 
 SSM2D_API ssm2d_status ssm2d_workspace_create(const ssm2d_plan *plan, ssm2d_workspace **workspace,
@@ -299,18 +302,18 @@ SSM2D_API void ssm2d_workspace_destroy(ssm2d_workspace *workspace);
 
 /* ---- executing ---------------------------------------------------------------------------------
  * Pointers need no more alignment than their type; inputs and outputs must not overlap. A call
- * returns SSM2D_OK, or changes nothing and returns SSM2D_ERROR_ARGUMENT: for NULL where an array is
- * needed, a plan of the other number type, a workspace of another plan, apply before prepare,
- * backward before a forward or on a plan for inference; or SSM2D_ERROR_UNSUPPORTED: for a kernel,
- * or its gradient, of a kind that has none. Sizes of arrays and overlap cannot be checked. */
+ * returns SSM2D_OK, or changes nothing and returns an error. SSM2D_ERROR_ARGUMENT: NULL where an
+ * array is needed, a plan of the other number type, a workspace of another plan, apply before
+ * prepare, backward before forward or on a plan for inference. SSM2D_ERROR_UNSUPPORTED: a kernel or
+ * its gradient, of a kind that has none. Sizes of arrays and overlap cannot be checked. */
 
 /* y = layer(u). The same as prepare, then apply. */
 SSM2D_API ssm2d_status ssm2d_forward(const ssm2d_plan *plan, ssm2d_workspace *workspace,
                                      const float *params, const float *u, float *y);
 SSM2D_API ssm2d_status ssm2d_forward_double(const ssm2d_plan *plan, ssm2d_workspace *workspace,
                                             const double *params, const double *u, double *y);
-/* Turns parameters into kernels once; apply may then run many times. The workspace keeps what it
- * needs of params. */
+/* Computes kernels from parameters once; apply may then run many times. The workspace copies what
+ * it needs of params. */
 SSM2D_API ssm2d_status ssm2d_prepare(const ssm2d_plan *plan, ssm2d_workspace *workspace,
                                      const float *params);
 SSM2D_API ssm2d_status ssm2d_prepare_double(const ssm2d_plan *plan, ssm2d_workspace *workspace,
@@ -319,18 +322,18 @@ SSM2D_API ssm2d_status ssm2d_apply(const ssm2d_plan *plan, ssm2d_workspace *work
                                    const float *u, float *y);
 SSM2D_API ssm2d_status ssm2d_apply_double(const ssm2d_plan *plan, ssm2d_workspace *workspace,
                                           const double *u, double *y);
-/* Adds dLoss/du to du and dLoss/dparams to dparams; either may be NULL. Comes after a forward (or
- * prepare, apply) in the same workspace with the same params and u. */
+/* Adds dLoss/du to du and dLoss/dparams to dparams; either may be NULL. Call it after forward (or
+ * prepare and apply) with the same workspace, params and u. */
 SSM2D_API ssm2d_status ssm2d_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace,
                                       const float *params, const float *u, const float *dy,
                                       float *du, float *dparams);
 SSM2D_API ssm2d_status ssm2d_backward_double(const ssm2d_plan *plan, ssm2d_workspace *workspace,
                                              const double *params, const double *u,
                                              const double *dy, double *du, double *dparams);
-/* The shape of what ssm2d_kernel writes; returns the rank, 0 when the kind has no kernel. */
+/* Shape of the array that ssm2d_kernel writes; returns its rank, 0 if the kind has no kernel. */
 enum { SSM2D_KERNEL_RANK = 4 };
 SSM2D_API int ssm2d_kernel_shape(const ssm2d_plan *plan, size_t shape[SSM2D_KERNEL_RANK]);
-/* The convolution kernels of the layer, without what it adds to them (D, omega) and without
+/* The convolution kernels of the layer, without the skip connection (D, omega) and before
  * averaging over directions:
  *     ssm2d   [directions][channels][rows][cols], causal; 0 where it is truncated
  *     s4nd    [n_ssm][2*rows-1][2*cols-1], offset (o1, o2) at (o1+rows-1, o2+cols-1)
@@ -340,8 +343,8 @@ SSM2D_API ssm2d_status ssm2d_kernel(const ssm2d_plan *plan, ssm2d_workspace *wor
                                     const float *params, float *kernel);
 SSM2D_API ssm2d_status ssm2d_kernel_double(const ssm2d_plan *plan, ssm2d_workspace *workspace,
                                            const double *params, double *kernel);
-/* Adds to dparams the gradient for a given dLoss/dkernel. Only ssm2d has it now. The plan must not
- * be for inference. */
+/* Adds to dparams the gradient for a given dLoss/dkernel. Kinds with SSM2D_CAN_KERNEL_BACKWARD have
+ * it, so far only ssm2d. The plan must not be for inference. */
 SSM2D_API ssm2d_status ssm2d_kernel_backward(const ssm2d_plan *plan, ssm2d_workspace *workspace,
                                              const float *params, const float *dkernel,
                                              float *dparams);
@@ -354,8 +357,8 @@ SSM2D_API ssm2d_status ssm2d_kernel_backward_double(const ssm2d_plan *plan,
 
 typedef struct ssm2d_stream ssm2d_stream;
 
-/* Only for kinds that can be streamed, and directions that look up: of ssm2d directions=1, or
- * directions=2 with pair=columns. params is copied, and refused when it is not finite. */
+/* Only for kinds with SSM2D_CAN_STREAM, and directions that need no later row: for ssm2d,
+ * directions=1, or directions=2 with pair=columns. params is copied, and refused unless finite. */
 SSM2D_API ssm2d_status ssm2d_stream_create(ssm2d_context *context, const ssm2d_layer *layer,
                                            size_t batch, size_t cols, const float *params,
                                            ssm2d_stream **stream, ssm2d_error *error);
@@ -364,30 +367,30 @@ SSM2D_API ssm2d_status ssm2d_stream_create_double(ssm2d_context *context, const 
                                                   ssm2d_stream **stream, ssm2d_error *error);
 /* One thread at a time may use a stream; several streams may run in parallel.
  * Takes the next row u[batch][cols][channels] and writes the layer's output for it,
- * y[batch][cols][channels]. Returns SSM2D_ERROR_ARGUMENT for NULL, or a stream of the other number
- * type; else it cannot fail. */
+ * y[batch][cols][channels]. Fails only with SSM2D_ERROR_ARGUMENT, for NULL or a stream of the other
+ * number type. */
 SSM2D_API ssm2d_status ssm2d_stream_push(ssm2d_stream *stream, const float *u, float *y);
 SSM2D_API ssm2d_status ssm2d_stream_push_double(ssm2d_stream *stream, const double *u, double *y);
 SSM2D_API ssm2d_status ssm2d_stream_reset(ssm2d_stream *stream); /* to before the first row */
 SSM2D_API void ssm2d_stream_destroy(ssm2d_stream *stream);
 
-/* ---- experimental: may change or go in any version ------------------------------------------- */
+/* ---- experimental: may change or be removed in any version ---------------------------------- */
 #ifdef SSM2D_EXPERIMENTAL
 
-/* Wisdom: what `measure` has decided, so that a later run decides the same without measuring, and
- * the bits of its results do not depend on a timing. A line for each decision:
+/* Wisdom: the algorithms that `measure` has chosen, to be saved and loaded, so that a later run
+ * chooses the same without measuring and its results have the same bits. One line per decision:
  *
  *     ssm2d channels=192 .. | batch=128 grid=8x8 in=.. out=.. type=float inference=0 max_bytes=0 \
  *     cpu=avx2 threads=4 | fft
  *
- * A plan with `measure` looks here first, and adds what it has measured. Any number of threads may
- * call these functions. */
+ * A plan with `measure` uses a matching line if there is one; otherwise it measures and adds one.
+ * Any number of threads may call these functions. */
 
 /* Like snprintf: writes all lines, in a fixed order, and returns their length without the 0. */
 SSM2D_API size_t ssm2d_wisdom_export(const ssm2d_context *context, char *text, size_t size);
-/* Adds lines to what the context knows, replacing decisions on the same request; all, or none when
- * a line is malformed, which the error names by its number. Empty lines and those that begin with #
- * are passed over. */
+/* Adds lines to the context's wisdom, replacing decisions for the same request. If a line is
+ * malformed, none is added, and the error gives its line number. Empty lines and lines that begin
+ * with # are skipped. */
 SSM2D_API ssm2d_status ssm2d_wisdom_import(ssm2d_context *context, const char *text,
                                            ssm2d_error *error);
 

@@ -15,7 +15,7 @@ clang libclang-rt-dev
 libdnnl-dev
 libcjson-dev
 libspng-dev libjpeg62-turbo-dev libwebp-dev libtiff-dev libgif-dev
-libheif-dev libarchive-dev
+libheif-dev libarchive-dev libcurl4-gnutls-dev
 libcairo2-dev
 protobuf-c-compiler libprotobuf-c-dev libonnx-dev
 zlib1g-dev
@@ -33,10 +33,11 @@ packages_of() {
     gcc11) echo gcc-11 ;;
     python) echo python3-numpy python3-torch python3-torchvision python3-matplotlib \
         python3-onnx python3-pip python3-venv python3-setuptools python3-wheel ;;
-    # Chromium tests the page of ssm2d report, Python the files of ssm2d export
+    # Chromium tests the page of ssm2d report, Python the files of ssm2d export, tcc compiles
+    # examples/reference.c
     release) echo libopenmpi-dev openmpi-bin libmpich-dev mpich chromium \
-        python3-numpy python3-onnx ;;
-    dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx ;;
+        python3-numpy python3-onnx tcc ;;
+    dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx tcc ;;
     library) echo abigail-tools ;;
     # what packaging/debian needs beside the packages above
     deb) echo debhelper dh-python libmpich-dev libopenmpi-dev lintian python3 python3-setuptools \

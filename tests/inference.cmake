@@ -1,5 +1,5 @@
 # The tests of src/inference: libssm2d_model as a program outside of this tree links it.
-foreach(name model_api model_threads model_errors model_float_mode layer_params)
+foreach(name model_api model_threads model_errors model_file model_float_mode layer_params)
   add_executable(test_${name} inference/test_${name}.c)
   target_include_directories(test_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_definitions(test_${name} PRIVATE
@@ -20,3 +20,5 @@ target_link_libraries(test_model_api PRIVATE
 target_sources(test_model_errors PRIVATE $<TARGET_OBJECTS:tool_runner>)
 target_link_libraries(test_model_errors PRIVATE ssm2d_io ssm2d_objects)
 target_link_libraries(test_layer_params PRIVATE ssm2d)
+target_sources(test_model_file PRIVATE $<TARGET_OBJECTS:tool_runner>)
+target_link_libraries(test_model_file PRIVATE ssm2d_io ssm2d_objects)

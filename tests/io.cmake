@@ -9,7 +9,7 @@ function(io_test name)
   set_tests_properties(${name} PROPERTIES LABELS io TIMEOUT 600)
 endfunction()
 
-foreach(name file md5 npy json safetensors short_names image_read image_write image_memory
+foreach(name file md5 sha256 npy json safetensors short_names image_read image_write image_memory
     image_kinds image_exif image_cmyk image_bmp)
   io_test(${name})
 endforeach()
@@ -29,6 +29,9 @@ if(HEIF_FOUND)
   io_test(image_heif PkgConfig::HEIF)
   set_tests_properties(image_heif PROPERTIES ENVIRONMENT
     "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tool/leaks.supp:print_suppressions=0")
+endif()
+if(ARCHIVE_FOUND)
+  io_test(unpack PkgConfig::ARCHIVE)
 endif()
 if(TIFF_FOUND)
   io_test(image_tiff PkgConfig::TIFF)

@@ -41,17 +41,25 @@ if(SSM2D_PLAIN_TESTS)
   layer_test(test_baselines "layer;threads" baseline_trial.c
     case.c plain/case_scan.c ${io}/npy.c ${io}/file.c ${io}/file_open.c
     ${io}/text.c)
+  layer_test(test_selective "layer;threads" baseline_trial.c
+    case.c plain/case_scan.c ${io}/npy.c ${io}/file.c ${io}/file_open.c ${io}/text.c)
   target_include_directories(test_golden PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(test_selective PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_include_directories(test_baselines PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 else()
   layer_test(test_golden layer case.c case_json.c ${PROJECT_SOURCE_DIR}/src/mixers/layer_json.c)
   layer_test(test_baselines "layer;threads" baseline_trial.c case.c case_json.c
     ${PROJECT_SOURCE_DIR}/src/mixers/layer_json.c)
+  layer_test(test_selective "layer;threads" baseline_trial.c case.c case_json.c
+    ${PROJECT_SOURCE_DIR}/src/mixers/layer_json.c)
+  target_link_libraries(test_selective PRIVATE ssm2d_io)
   target_link_libraries(test_golden PRIVATE ssm2d_io)
   target_link_libraries(test_baselines PRIVATE ssm2d_io)
 endif()
 target_compile_definitions(test_golden PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
 target_compile_definitions(test_baselines PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
+target_compile_definitions(test_selective
+  PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden-selective")
 layer_test(test_baseline_properties layer baseline_trial.c)
 layer_test(test_oracle "layer;slow")
 layer_test(test_properties layer)
@@ -81,3 +89,16 @@ target_include_directories(test_pool PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(test_pool PRIVATE test_frame ssm2d_objects)
 add_test(NAME layer_pool COMMAND test_pool)
 set_tests_properties(layer_pool PROPERTIES LABELS "layer;threads" TIMEOUT ${timeout})
+
+# examples/reference.c beside the library, for its own sizes and for others.
+layer_test(test_reference layer)
+set(more_sizes "L1 = 1, L2 = 7, H = 3, N = 2, S = 1" "L1 = 9, L2 = 4, H = 17, N = 5, S = 3")
+foreach(number 1 2)
+  math(EXPR at "${number} - 1")
+  list(GET more_sizes ${at} sizes)
+  add_executable(test_reference_${number} test_reference.c)
+  target_compile_definitions(test_reference_${number} PRIVATE "SIZES=${sizes}")
+  target_link_libraries(test_reference_${number} PRIVATE test_frame ssm2d_objects)
+  add_test(NAME layer_reference_${number} COMMAND test_reference_${number})
+  set_tests_properties(layer_reference_${number} PROPERTIES LABELS layer TIMEOUT ${timeout})
+endforeach()

@@ -3,6 +3,7 @@
  * elementwise functions give the same for whole vectors and for leftover lanes. Threads split work
  * into blocks, so that otherwise their number would change bits. For every instruction set of this
  * machine, in float, and in test_blocks_double.c in double. */
+#include "aligned_arrays.h"
 #include "problem.h"
 
 #include "ops/simd/gemm_table.h"
@@ -11,22 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static real *zeros(size_t count)
-{
-    real *p = aligned_alloc(64, (count * sizeof(real) + 63) / 64 * 64);
-    assert_non_null(p);
-    memset(p, 0, count * sizeof(real));
-    return p;
-}
-
-static real *numbers(size_t count, uint64_t seed)
-{
-    rng r = rng_seed(seed);
-    real *p = zeros(count);
-    for (size_t i = 0; i < count; i++) p[i] = (real)rng_normal(&r);
-    return p;
-}
 
 static real *copy_of(const real *from, size_t count)
 {
@@ -41,7 +26,7 @@ static void same(cpu_level level, const char *what, size_t at, size_t size, cons
 {
     for (size_t i = 0; i < count; i++)
         if (memcmp(&got[i], &want[i], sizeof(real)))
-            fail_msg("%s, %s, number %zu, block %zu: [%zu] is %a, not %a", cpu_names[level], what,
+            fail_msg("%s, %s, index %zu, block %zu: [%zu] is %a, not %a", cpu_names[level], what,
                      at, size, i, (double)got[i], (double)want[i]);
 }
 
@@ -64,19 +49,20 @@ enum { ROWS = 27, DEPTH = 67 };
 
 typedef void gemm_test(cpu_level level, const gemm_table *gemm);
 
-/* Every table of this machine: with factors that are real, and bfloat16, by instructions made for
- * them and without. */
+/* Every table of this machine: with factors that are real, and bfloat16 in both orders, by
+ * instructions made for them and without. */
 static void on_each_gemm(gemm_test *test)
 {
     for (int level = 0; level < CPU_LEVELS; level++) {
         cpu_level found;
         ssm2d_error error;
         if (cpu_choose(cpu_names[level], &found, &error)) continue; /* this machine lacks it */
-        const gemm_table *plain = gemm_bfloat16_plain(found),
-                         *best = gemm_for(found, ELEMENT_BFLOAT16);
-        test(found, gemm_for(found, ELEMENT_REAL));
-        if (plain) test(found, plain);
-        if (best != plain) test(found, best);
+        gemm_body bodies[GEMM_BODIES];
+        test(found, gemm_for(found));
+        for (int order = 0; order < GEMM_ORDERS; order++) {
+            const int count = gemm_bfloat16_bodies(found, order, bodies);
+            for (int i = 0; i < count; i++) test(found, bodies[i].table);
+        }
     }
 }
 
@@ -96,8 +82,8 @@ static void packed_blocks_on(cpu_level level, const gemm_table *gemm)
 {
     static const size_t depths[] = {1, 8, DEPTH};
     const size_t columns = 2 * gemm->panel;
-    real *x = numbers(ROWS * DEPTH, 1), *w = numbers(DEPTH * columns, 2),
-         *bias = numbers(columns, 3), *start = numbers(ROWS * columns, 4);
+    real *x = normals(ROWS * DEPTH, 1), *w = normals(DEPTH * columns, 2),
+         *bias = normals(columns, 3), *start = normals(ROWS * columns, 4);
     for (int mode = 0; mode < 3; mode++)
         for (size_t d = 0; d < 3; d++) {
             const size_t k = depths[d];
@@ -131,7 +117,7 @@ static void packed_product_has_same_bits_in_any_block(void **state)
 static void tn_blocks_on(cpu_level level, const gemm_table *gemm)
 {
     const size_t k = 2 * gemm->panel + 3, m = DEPTH;
-    real *x = numbers(m * k, 5), *dy = numbers(m * ROWS, 6), *scratch;
+    real *x = normals(m * k, 5), *dy = normals(m * ROWS, 6), *scratch;
     real *want = zeros(ROWS * k), *bias = zeros(ROWS), *few = zeros(m * ROWS);
     scratch = zeros(gemm->gemm_tn_scratch_size(k));
     gemm->gemm_tn(&(gemm_tn_args){m, ROWS, k, k, gemm->tn_depth, 0, x, dy, want, bias, 0},
@@ -166,8 +152,8 @@ static void attention_blocks_on(cpu_level level, const gemm_table *gemm)
 {
     enum { TOKENS_HERE = 37, MAX_WIDTH = 20 };
     static const size_t widths[] = {3, 8, MAX_WIDTH};
-    real *q = numbers(TOKENS_HERE * MAX_WIDTH, 7), *k = numbers(TOKENS_HERE * MAX_WIDTH, 8),
-         *v = numbers(TOKENS_HERE * MAX_WIDTH, 9), *bias = numbers(TOKENS_HERE * TOKENS_HERE, 10);
+    real *q = normals(TOKENS_HERE * MAX_WIDTH, 7), *k = normals(TOKENS_HERE * MAX_WIDTH, 8),
+         *v = normals(TOKENS_HERE * MAX_WIDTH, 9), *bias = normals(TOKENS_HERE * TOKENS_HERE, 10);
     for (int laplace = 0; laplace < 2; laplace++)
         for (size_t w = 0; w < 3; w++) {
             const size_t width = widths[w], T = TOKENS_HERE;
@@ -224,8 +210,8 @@ static void correlate_blocks_on(cpu_level level, const simd_ops *ops, const simd
     enum { LINES = 3, LENGTH = 9 };
     const ptrdiff_t lanes = table->lanes, cells = CORRELATE_MAX_C + LENGTH, row = cells * lanes;
     const size_t count = CORRELATE_MAX_A * CORRELATE_MAX_C * (size_t)lanes;
-    real *x = numbers((size_t)(LINES * row), 11),
-         *y = numbers((size_t)(CORRELATE_MAX_A * LINES * row), 12), *start = numbers(count, 13);
+    real *x = normals((size_t)(LINES * row), 11),
+         *y = normals((size_t)(CORRELATE_MAX_A * LINES * row), 12), *start = normals(count, 13);
     const real *inner = x + CORRELATE_MAX_C * lanes; /* x is read from -(C - 1) on */
     for (int A = 1; A <= CORRELATE_MAX_A; A++)
         for (int C = 1; C <= CORRELATE_MAX_C; C++) {
@@ -255,7 +241,7 @@ static void axis_blocks_on(cpu_level level, const simd_ops *ops, const simd_tabl
     const axis_functions *axis = &table->axis;
     const ptrdiff_t lanes = table->lanes, line = (LENGTH + CORRELATE_MAX_C) * lanes;
     const size_t count = (size_t)(LINES * line);
-    real *in = numbers(count, 14), *start = numbers(count, 15), *taps = numbers(count, 16);
+    real *in = normals(count, 14), *start = normals(count, 15), *taps = normals(count, 16);
     const ptrdiff_t center = CORRELATE_MAX_C * lanes; /* taps of both signs */
     for (int A = 1; A <= CORRELATE_MAX_A; A++)
         for (int C = 1; C <= CORRELATE_MAX_C; C++) {
@@ -331,11 +317,11 @@ static void elementwise_on(cpu_level level, const simd_ops *ops, const simd_tabl
                                             "silu_back",    "sigmoid_back",     "silu_gate",
                                             "gated_update", "gated_update_back"};
     real *in[5], *got[RESULTS], *want[RESULTS];
-    for (int i = 0; i < 5; i++) in[i] = numbers(COUNT, 20 + (uint64_t)i);
+    for (int i = 0; i < 5; i++) in[i] = normals(COUNT, 20 + (uint64_t)i);
     for (int which = 0; which < MAPS; which++)
         for (size_t n = 1; n <= COUNT; n++) {
             for (int r = 0; r < RESULTS; r++) {
-                got[r] = numbers(COUNT, 30 + (uint64_t)r);
+                got[r] = normals(COUNT, 30 + (uint64_t)r);
                 want[r] = copy_of(got[r], COUNT);
             }
             map(ops, which, in, got, 0, n);

@@ -2,19 +2,12 @@
  * machine: each length that can be planned, any number of elements present, forward and inverse;
  * the fused stages; rows transformed two at a time. Lengths too large for that sum are compared
  * with FFTW, if the test is built with it, and transformed forward and back. */
+#include "aligned_arrays.h"
+
 #include "core/cpu.h"
-#include "core/rng.h"
 #include "conv/fft_line.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #ifdef WITH_FFTW
 #include <fftw3.h>
@@ -30,8 +23,7 @@ static double tolerance(void) { return sizeof(real) == sizeof(double) ? 2e-15 : 
 
 static real *new_array(size_t count)
 {
-    real *p = aligned_alloc(64, (count * sizeof(real) + 63) / 64 * 64);
-    assert_non_null(p);
+    real *p = zeros(count);
     for (size_t i = 0; i < count; i++) p[i] = (real)rng_uniform(&generator, -1, 1);
     return p;
 }

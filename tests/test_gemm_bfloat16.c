@@ -1,29 +1,19 @@
+#define _GNU_SOURCE /* registers in signal handlers */
 /* Matrix products of bfloat16 factors: every table gives, to the bit, the sums that gemm_pairs.h
- * promises, which are computed here one by one; and attention, which consists of them. */
+ * and tiles_emulated.h promise, which are computed here one by one; and attention, which consists
+ * of them. */
+#include "aligned_arrays.h"
 #include "problem.h"
+#include "soft_float.h"
+#include "tile_traps.h"
 
+#include "core/amx.h"
 #include "core/float_mode.h"
 #include "ops/simd/gemm_table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static float *zeros(size_t count)
-{
-    float *p = aligned_alloc(64, (count * sizeof *p + 63) / 64 * 64);
-    assert_non_null(p);
-    memset(p, 0, count * sizeof *p);
-    return p;
-}
-
-static float *normal(size_t count, uint64_t seed)
-{
-    rng r = rng_seed(seed);
-    float *p = zeros(count);
-    for (size_t i = 0; i < count; i++) p[i] = (float)rng_normal(&r);
-    return p;
-}
 
 /* To the nearest bfloat16, ties to even. */
 static float rounded(float x)
@@ -38,8 +28,8 @@ static float rounded(float x)
 }
 
 /* The sum of k products, from `start`: a[i * a_step] b[i * b_step], the second of a pair first. */
-static float dot(float start, const float *a, size_t a_step, const float *b, size_t b_step,
-                 size_t k)
+static float dot_pairs(float start, const float *a, size_t a_step, const float *b, size_t b_step,
+                       size_t k)
 {
     volatile float sum = start; /* is rounded after every step */
     for (size_t i = 0; i < k; i += 2) {
@@ -49,6 +39,46 @@ static float dot(float start, const float *a, size_t a_step, const float *b, siz
     return sum;
 }
 
+/* The same as TDPBF16PS adds them, 32 at a time: first and second of pairs by themselves. */
+static float dot_tiles(float start, const float *a, size_t a_step, const float *b, size_t b_step,
+                       size_t k)
+{
+    float sum = start;
+    for (size_t i = 0; i < k; i += 32) {
+        float half[2] = {0, 0};
+        for (size_t l = i; l < i + 32; l++) {
+            const float left = l < k ? rounded(a[l * a_step]) : 0,
+                        right = l < k ? rounded(b[l * b_step]) : 0;
+            half[l % 2] = soft_mul_add(left, right, half[l % 2]);
+        }
+        sum = soft_add(sum, soft_add(half[0], half[1]));
+    }
+    return sum;
+}
+
+typedef float dot_function(float start, const float *a, size_t a_step, const float *b,
+                           size_t b_step, size_t k);
+static dot_function *const dots[GEMM_ORDERS] = {dot_pairs, dot_tiles};
+
+/* Calls a test for every table of this machine. */
+typedef void body_test(gemm_order order, const gemm_body *body);
+static void on_each_body(body_test *test)
+{
+    const float_mode before = float_mode_set();
+    for (int level = 0; level < CPU_LEVELS; level++) {
+        cpu_level found;
+        ssm2d_error error;
+        gemm_body bodies[GEMM_BODIES];
+        if (cpu_choose(cpu_names[level], &found, &error)) continue; /* this machine lacks it */
+        for (int order = 0; order < GEMM_ORDERS; order++) {
+            const int count = gemm_bfloat16_bodies(found, order, bodies);
+            assert_true(count > 0);
+            for (int i = 0; i < count; i++) test(order, &bodies[i]);
+        }
+    }
+    float_mode_restore(before);
+}
+
 static void same(const char *what, size_t i, float got, float want)
 {
     if (memcmp(&got, &want, sizeof got) && !(isnan(got) && isnan(want)))
@@ -56,11 +86,12 @@ static void same(const char *what, size_t i, float got, float want)
 }
 
 /* y = x W + b, with W given either way round, or y += x W. */
-static void check_packed(const gemm_table *t, size_t m, size_t n, size_t k, int mode)
+static void check_packed(const gemm_table *t, dot_function *dot, size_t m, size_t n, size_t k,
+                         int mode)
 {
     const size_t x_row = k + 3, y_row = n + 2;
-    float *x = normal(m * x_row, 1), *w = normal(n * k, 2), *bias = normal(n, 3),
-          *y = normal(m * y_row, 4), *start = normal(m * y_row, 4),
+    float *x = normals(m * x_row, 1), *w = normals(n * k, 2), *bias = normals(n, 3),
+          *y = normals(m * y_row, 4), *start = normals(m * y_row, 4),
           *packed = zeros(t->gemm_packed_size(n, k));
     const size_t row = mode == 1 ? n : 1, column = mode == 1 ? 1 : k;
     t->gemm_pack(&(gemm_pack_args){n, k, w, row, column, packed}, 0, n);
@@ -85,11 +116,11 @@ static void check_packed(const gemm_table *t, size_t m, size_t n, size_t k, int 
     free(x), free(w), free(bias), free(y), free(start), free(packed);
 }
 
-static void check_tn(const gemm_table *t, size_t m, size_t n, size_t k)
+static void check_tn(const gemm_table *t, dot_function *dot, size_t m, size_t n, size_t k)
 {
     const size_t x_row = k + 1, depth = 64;
-    float *x = normal(m * x_row, 5), *dy = normal(m * n, 6), *dw = normal(n * k, 7),
-          *start = normal(n * k, 7), *db = zeros(n), *scratch = zeros(t->gemm_tn_scratch_size(k));
+    float *x = normals(m * x_row, 5), *dy = normals(m * n, 6), *dw = normals(n * k, 7),
+          *start = normals(n * k, 7), *db = zeros(n), *scratch = zeros(t->gemm_tn_scratch_size(k));
     t->gemm_tn(&(gemm_tn_args){m, n, k, x_row, depth, 0, x, dy, dw, db, 1},
                &(gemm_tn_part){0, n, 0, k}, scratch);
     for (size_t i = 0; i < n; i++)
@@ -108,32 +139,25 @@ static void check_tn(const gemm_table *t, size_t m, size_t n, size_t k)
     free(x), free(dy), free(dw), free(start), free(db), free(scratch);
 }
 
-/* Lengths of one step, odd ones, those around a vector, and more than a block takes at once. */
-static void check_table(const gemm_table *t)
+/* Lengths of one step, odd ones, those around a vector, a tile and two, and more than a block takes
+ * at once. */
+static void check_table(gemm_order order, const gemm_body *body)
 {
-    static const size_t sizes[][3] = {{1, 1, 1},    {2, 3, 2},    {13, 33, 31},  {12, 64, 64},
-                                      {25, 40, 97}, {7, 65, 300}, {14, 34, 1100}};
+    static const size_t sizes[][3] = {{1, 1, 1},    {2, 3, 2},    {13, 33, 31},   {12, 64, 64},
+                                      {25, 40, 97}, {7, 65, 300}, {14, 34, 1100}, {16, 16, 32},
+                                      {32, 32, 33}, {33, 17, 34}, {17, 15, 63},   {48, 16, 65}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const size_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
-        for (int mode = 0; mode < 3; mode++) check_packed(t, m, n, k, mode);
-        check_tn(t, k, n, m);
-        check_tn(t, m, n, 37);
+        for (int mode = 0; mode < 3; mode++) check_packed(body->table, dots[order], m, n, k, mode);
+        check_tn(body->table, dots[order], k, n, m);
+        check_tn(body->table, dots[order], m, n, 37);
     }
 }
 
 static void test_products_have_the_promised_bits(void **state)
 {
     (void)state;
-    const float_mode before = float_mode_set();
-    for (int level = 0; level < CPU_LEVELS; level++) {
-        cpu_level found;
-        ssm2d_error error;
-        if (cpu_choose(cpu_names[level], &found, &error)) continue; /* this machine lacks it */
-        check_table(gemm_bfloat16_plain(found));
-        if (gemm_for(found, ELEMENT_BFLOAT16) != gemm_bfloat16_plain(found))
-            check_table(gemm_for(found, ELEMENT_BFLOAT16));
-    }
-    float_mode_restore(before);
+    on_each_body(check_table);
 }
 
 /* One product of these factors. */
@@ -146,27 +170,112 @@ static float product_of(const gemm_table *t, float a, float b)
     return y;
 }
 
+static const float extremes[] = {0,       -0.0F,  1,         INFINITY, -INFINITY, NAN,
+                                 3.4e38F, 1e-38F, 0x1p-130F, 0x1p-64F, 1e-20F,    3.39e38F};
+enum { EXTREMES = sizeof extremes / sizeof *extremes };
+
 /* Infinities, NaN, overflow, subnormal factors and results. */
+static void check_extremes(gemm_order order, const gemm_body *body)
+{
+    gemm_body plain[GEMM_BODIES];
+    gemm_bfloat16_bodies(CPU_BASELINE, order, plain);
+    for (int i = 0; i < EXTREMES * EXTREMES; i++) {
+        const float a = extremes[i / EXTREMES], b = extremes[i % EXTREMES];
+        same("product", (size_t)i, product_of(body->table, a, b), product_of(plain->table, a, b));
+    }
+}
+
 static void test_extreme_factors_agree(void **state)
 {
     (void)state;
-    static const float values[] = {0,       -0.0f,  1,         INFINITY, -INFINITY, NAN,
-                                   3.4e38f, 1e-38f, 0x1p-130f, 0x1p-64f, 1e-20f,    3.39e38f};
-    enum { VALUES = sizeof values / sizeof *values };
-    const float_mode before = float_mode_set();
-    for (int level = 0; level < CPU_LEVELS; level++) {
-        cpu_level found;
-        ssm2d_error error;
-        if (cpu_choose(cpu_names[level], &found, &error)) continue;
-        for (int i = 0; i < VALUES * VALUES; i++) {
-            const float a = values[i / VALUES], b = values[i % VALUES],
-                        plain = product_of(gemm_bfloat16_plain(CPU_BASELINE), a, b);
-            same("product", (size_t)i, product_of(gemm_for(found, ELEMENT_BFLOAT16), a, b), plain);
-            same("product", (size_t)i, product_of(gemm_bfloat16_plain(found), a, b), plain);
-        }
-    }
-    float_mode_restore(before);
+    on_each_body(check_extremes);
 }
+
+/* Sums of few extreme factors among tiny, huge and ordinary ones, which a fused sum keeps and two
+ * roundings would lose. */
+static void check_extreme_sums(gemm_order order, const gemm_body *body)
+{
+    enum { M = 19, N = 21, K = 70 };
+    float *x = zeros(M * K), *w = zeros(N * K), *y = zeros(M * N), *start = zeros(N),
+          *packed = zeros(body->table->gemm_packed_size(N, K));
+    rng r = rng_seed(10);
+    if (order != GEMM_TILES) goto done;
+    for (int round = 0; round < 8; round++) {
+        for (size_t i = 0; i < (M + N) * K; i++) {
+            float *at = i < M * K ? &x[i] : &w[i - M * K];
+            const double size = rng_uniform(&r, -66, round % 2 ? 66 : -60);
+            *at = (float)(rng_normal(&r) * exp2(size));
+            if (round > 3 && rng_next(&r) % 512 == 0) *at = extremes[rng_next(&r) % EXTREMES];
+        }
+        for (size_t i = 0; i < N; i++) start[i] = (float)(rng_normal(&r) * exp2(-127));
+        body->table->gemm_pack(&(gemm_pack_args){N, K, w, 1, K, packed}, 0, N);
+        body->table->gemm_packed(&(gemm_packed_args){M, N, K, K, N, x, packed, start, y, 0}, 0, N);
+        for (size_t i = 0; i < M * N; i++)
+            same(body->name, i, y[i],
+                 dot_tiles(start[i % N], x + i / N * K, 1, w + i % N * K, 1, K));
+    }
+done:
+    free(x), free(w), free(y), free(start), free(packed);
+}
+
+static void test_sums_are_fused_and_flushed(void **state)
+{
+    (void)state;
+    on_each_body(check_extreme_sums);
+}
+
+/* The tests above multiply in the machine's tiles where it has them: this one says so. */
+static void test_tiles_of_the_machine(void **state)
+{
+    (void)state;
+    gemm_body bodies[GEMM_BODIES];
+    if (cpu_best() != CPU_AVX512 || !amx_permitted()) {
+        print_message(
+            "SKIPPED: emulation and hardware are not compared: no AMX here, or Linux does "
+            "not let this process use it\n");
+        skip();
+    }
+    if (gemm_bfloat16_bodies(CPU_AVX512, GEMM_TILES, bodies) < 2)
+        fail_msg("AMX gives other bits than tiles_emulated.h, or was not compiled in");
+    assert_false(bodies[1].emulates);
+}
+
+#if defined(__x86_64__) && defined(__linux__)
+
+extern const gemm_table gemm_tiles_amx __attribute__((weak)); /* if the compiler has AMX */
+
+/* What the compiler made of the AMX path, tile by tile, where the machine has none. */
+static void test_tile_instructions_one_by_one(void **state)
+{
+    (void)state;
+    if (!&gemm_tiles_amx || cpu_best() != CPU_AVX512 || !__builtin_cpu_supports("avx512bf16")
+        || amx_permitted()) {
+        print_message("SKIPPED: tile instructions are not trapped: the compiler has no AMX, the "
+                      "processor no AVX512-BF16, or it has AMX itself\n");
+        skip();
+    }
+    const float_mode before = float_mode_set();
+    const gemm_body body = {"amx, trapped", &gemm_tiles_amx, 1};
+    traps_start();
+    check_table(GEMM_TILES, &body);
+    check_extreme_sums(GEMM_TILES, &body);
+    traps_end();
+    float_mode_restore(before);
+    if (traps.bad) fail_msg("tile_traps.h:%d: a wrong tile instruction", traps.bad);
+    assert_false(traps.configured); /* released */
+    assert_true(traps.products > 1000 && traps.instructions > 2 * traps.products);
+}
+
+#else
+
+static void test_tile_instructions_one_by_one(void **state)
+{
+    (void)state;
+    print_message("SKIPPED: tile instructions are those of x86-64 on Linux\n");
+    skip();
+}
+
+#endif
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
@@ -218,15 +327,17 @@ static double distance(const float *a, const float *b, size_t count)
 static void test_attention_is_near_float32(void **state)
 {
     (void)state;
-    float *qkv = normal(3 * HEAD, 8), *dout = normal(HEAD, 9);
+    float *qkv = normals(3 * HEAD, 8), *dout = normals(HEAD, 9);
     const float_mode before = float_mode_set();
-    for (int level = 0; level < CPU_LEVELS; level++) {
+    for (int level = 0; level < CPU_LEVELS * GEMM_ORDERS; level++) {
         cpu_level found;
         ssm2d_error error;
-        if (cpu_choose(cpu_names[level], &found, &error)) continue;
-        float *exact = attend_both_ways(gemm_for(found, ELEMENT_REAL), qkv, dout),
-              *plain = attend_both_ways(gemm_bfloat16_plain(found), qkv, dout),
-              *best = attend_both_ways(gemm_for(found, ELEMENT_BFLOAT16), qkv, dout);
+        gemm_body bodies[GEMM_BODIES];
+        if (cpu_choose(cpu_names[level / GEMM_ORDERS], &found, &error)) continue;
+        const int count = gemm_bfloat16_bodies(found, level % GEMM_ORDERS, bodies);
+        float *exact = attend_both_ways(gemm_for(found), qkv, dout),
+              *plain = attend_both_ways(bodies[0].table, qkv, dout),
+              *best = attend_both_ways(bodies[count - 1].table, qkv, dout);
         for (size_t i = 0; i < 4; i++) {
             const double error_of = distance(plain + i * HEAD, exact + i * HEAD, HEAD);
             if (error_of < 1e-4 || error_of > 0.01)
@@ -243,6 +354,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_products_have_the_promised_bits),
                                        cmocka_unit_test(test_extreme_factors_agree),
+                                       cmocka_unit_test(test_sums_are_fused_and_flushed),
+                                       cmocka_unit_test(test_tiles_of_the_machine),
+                                       cmocka_unit_test(test_tile_instructions_one_by_one),
                                        cmocka_unit_test(test_attention_is_near_float32)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,21 @@ add_test(NAME extending_task COMMAND test_extending_task)
 set_tests_properties(extending_task PROPERTIES LABELS "tool;train" TIMEOUT 900
   ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
 
+# The tool with another table of data sets, for a server on the loopback.
+add_executable(ssm2d_fetching $<FILTER:$<TARGET_OBJECTS:ssm2d_tool>,EXCLUDE,data_sources>
+  tool/fetch_sources.c)
+target_include_directories(ssm2d_fetching PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(ssm2d_fetching PRIVATE $<TARGET_PROPERTY:ssm2d_tool,LINK_LIBRARIES>)
+add_executable(test_tool_fetch tool/test_tool_fetch.c tool/tool_run.c tool/folder_state.c)
+target_compile_definitions(test_tool_fetch PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_fetching>"
+  OFFICIAL_TOOL="$<TARGET_FILE:ssm2d_tool>" DATA_PAGE="${PROJECT_SOURCE_DIR}/docs/data.md"
+  FETCH_SERVER="${CMAKE_CURRENT_SOURCE_DIR}/tool/fetch_server.py")
+target_link_libraries(test_tool_fetch PRIVATE test_frame ssm2d_io ssm2d_objects)
+add_dependencies(test_tool_fetch ssm2d_fetching ssm2d_tool)
+add_test(NAME tool_fetch COMMAND test_tool_fetch)
+set_tests_properties(tool_fetch PROPERTIES LABELS tool TIMEOUT 600 SKIP_RETURN_CODE 77
+  ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
+
 # Campaigns: kills at random moments, and calls that fail one after another; more of both with
 # LONG=1 in the environment, as in the long tier.
 add_executable(make_small_data campaign/make_small_data.c)

@@ -24,6 +24,14 @@ void written_print(const char *path, const char *format, ...)
     putchar('\n');
 }
 
+ssm2d_status written_check(const char *path, int replace, ssm2d_error *error)
+{
+    struct stat info;
+    if (replace || lstat(path, &info) || S_ISDIR(info.st_mode)) return SSM2D_OK;
+    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: exists already: --force replaces it",
+                text_path(path));
+}
+
 ssm2d_status result_print(cJSON *result, int complete, json_layout layout, ssm2d_error *error)
 {
     char *text = !complete                 ? NULL

@@ -9,6 +9,8 @@
 
 /* Prints "PATH: what, 12 kB" to standard output; without the size if PATH is not a regular file. */
 void written_print(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Refuses a path at which there is something, unless it is to be replaced. */
+ssm2d_status written_check(const char *path, int replace, ssm2d_error *error);
 typedef enum json_layout { JSON_ONE_LINE, JSON_INDENTED } json_layout;
 /* Prints a result as JSON to standard output, and deletes it. complete: 0 if some of it could not
  * be added, which is reported as out of memory. */

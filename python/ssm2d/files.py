@@ -83,6 +83,20 @@ def _finite(text: str) -> float:
     return number
 
 
+def parse_json(where, data: bytes) -> dict:
+    """The JSON object in some bytes; ValueError, naming where they are from, if it has none."""
+    try:
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_float=_finite,
+                           parse_constant=_finite)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{where}: is not JSON: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{where}: is not a JSON object")
+    return value
+
+
 def read_json(path) -> dict:
     """The JSON object in a file of at most 16 MiB; ValueError, naming the file, if it has none."""
     path = os.fspath(path)
@@ -93,12 +107,6 @@ def read_json(path) -> dict:
             data = file.read(MAX_JSON + 1)
         if len(data) > MAX_JSON:
             raise ValueError(f"has more than {MAX_JSON} bytes")
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_float=_finite,
-                           parse_constant=_finite)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path}: is not JSON: {error}") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    if not isinstance(value, dict):
-        raise ValueError(f"{path}: is not a JSON object")
-    return value
+    return parse_json(path, data)

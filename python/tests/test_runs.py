@@ -112,6 +112,23 @@ class FromTheTool(Folders):
                     self.check_same(model, run, "--weights", weights)
                 self.check_same(load_run(run, image_size=(12, 16)), run, "--image-size", "12x16")
 
+    def test_model_file(self):
+        run, x = self.train("--model", "vit-mini", *SMALL), torch.rand(3, 1, 8, 12)
+        model = load_run(run)
+        for kind, bound in (("float32", 0), ("bf16", 0.05)):
+            path = self.folder / f"{kind}.ssm2d"
+            run_tool("quantize", run, "-o", path, "--type", kind)
+            file = load_run(path)
+            self.assertEqual((file.classes, file.labels, file.config),
+                             (model.classes, model.labels, model.config))
+            self.assertEqual(vars(file.preprocess), vars(model.preprocess))
+            self.assertLessEqual((file(x) - model(x)).abs().max().item(), bound)
+            self.check_same(file, path, "--data", f"idx:{self.data}")
+        with self.assertRaisesRegex(ValueError, "is a model file"):
+            load_run(path, "best")
+        with self.assertRaisesRegex(ValueError, "is not a model file"):
+            load_run(run / "model.safetensors")
+
     def test_predict(self):
         """The tool's probabilities of an image file, grey and in colour, of any size."""
         try:

@@ -181,7 +181,7 @@ static void short_row(const job *t, real *out, const real *in, int i, int v, int
     const ptrdiff_t tap_row = SHORT_TAPS * (ptrdiff_t)lanes, kernel_size = direct_packed_size(p);
     const real *taps = t->kernel + (first - i + trunc - 1) * tap_row;
     for (int done = 0; done < cols;) {
-        const int j = done, C = part(cols, SHORT_MAX_C, &done);
+        const int j = done, C = part(cols, t->direct->short_cols, &done);
         const int edges = (j ? 0 : SHORT_LEFT) | (done < cols ? 0 : SHORT_RIGHT);
         short_rows_fn *block = p->simd->short_rows[edges][C];
         for (int w = v; w < v_end; w++) {

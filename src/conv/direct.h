@@ -11,6 +11,7 @@ typedef struct direct_plan {
     conv_share convolve;            /* tasks for y, and for du */
     conv_share gradient;            /* tasks for the kernel's gradient */
     int short_rows;                 /* y and du are computed in place, by simd short_rows */
+    int short_cols;                 /* columns of its widest block */
     size_t tile;                    /* elements of the tile of one vector */
     size_t worker;                  /* elements of the tiles of one worker */
     /* offsets in the memory of an execution: the mirrored kernel, the tiles of all workers, and

@@ -47,6 +47,14 @@ static conv_share share(int lines, int line, int fitting, int max_chunks, int ta
     return (conv_share){group, groups, min_int(div_up(TASKS_WANTED, groups), max_chunks)};
 }
 
+/* Columns of the widest block of simd short_rows. */
+static int short_cols(const simd_table *simd)
+{
+    int C = SHORT_MAX_C;
+    while (!simd->short_rows[0][C]) C--;
+    return C;
+}
+
 /* Whether the kernel has seven columns and channels are contiguous in whole vectors: then no copies
  * to tiles are needed. */
 static int short_rows_apply(const conv_plan *p)
@@ -74,6 +82,7 @@ void direct_plan_make(conv_plan *p)
     d->tile = tile_elements(p, (size_t)d->max_a);
     const int fitting = (int)(GROUP_BYTES / (d->tile * (size_t)line * sizeof(real)));
     d->short_rows = short_rows_apply(p);
+    if (d->short_rows) d->short_cols = short_cols(p->simd);
     d->images = d->short_rows ? 1 : min_int(d->max_a, batch);
     const int tasks = conv_min_tasks(p->problem.context);
     d->convolve =

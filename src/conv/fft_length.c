@@ -84,12 +84,12 @@ fft_length fft_length_choose(int need, int count, double per_element)
 
 size_t fft_length_twiddles(const fft_length *l)
 {
-    size_t numbers = 0, m = (size_t)l->n;
+    size_t count = 0, m = (size_t)l->n;
     for (int s = 0; s + 1 < l->stages; s++) {
         m /= (size_t)l->radix[s];
-        numbers += m * 2 * (size_t)(l->radix[s] - 1);
+        count += m * 2 * (size_t)(l->radix[s] - 1);
     }
-    return numbers;
+    return count;
 }
 
 int fft_length_position(const fft_length *l, int frequency)

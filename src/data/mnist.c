@@ -37,7 +37,8 @@ static ssm2d_status open_fashion(dataset *d, const char *folder, dataset_split s
         return open_images(d, folder, split, "Fashion-MNIST", names, .2860f, .3530f, error);
     if (!strcmp(folder, d->impl->default_folder))
         return fail(error, SSM2D_ERROR_SYSTEM,
-                    "fashion-mnist: is not in %s: run apt-get install dataset-fashion-mnist",
+                    "fashion-mnist: is not in %s: run apt-get install dataset-fashion-mnist, or "
+                    "ssm2d data get fashion-mnist FOLDER",
                     folder);
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: contains no idx files", text_path(folder));
 }
@@ -54,7 +55,7 @@ const dataset_impl dataset_mnist = {
 
 const dataset_impl dataset_fashion_mnist = {
     .name = "fashion-mnist",
-    .help = "60,000 pictures of clothes, 28 x 28 grey (Debian: dataset-fashion-mnist)",
+    .help = "60,000 pictures of clothes, 28 x 28 grey (Debian: dataset-fashion-mnist, or data get)",
     .contents = "Fashion-MNIST's idx files",
     .default_folder = "/usr/share/datasets/fashion-mnist",
     .open = open_fashion,

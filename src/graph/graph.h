@@ -140,15 +140,26 @@ typedef struct sgemm_args {
 } sgemm_args;
 typedef int sgemm_function(const sgemm_args *args);
 
+struct gemm_table; /* ops/simd/gemm_table.h */
+
 struct graph {
     ssm2d_context *context;
     /* Used in training by operators for products that it is faster at; set before building. NULL:
      * they use their own. */
     sgemm_function *sgemm;
-    /* What the factors of matrix products are rounded to where they are multiplied; their sums, and
-     * everything else, stay real. ELEMENT_REAL, or ELEMENT_BFLOAT16 in float builds: set before
-     * building. sgemm is not used then. */
-    element_type factors;
+    /* The table of matrix products for training, and the type that it rounds their factors to where
+     * they are multiplied; sums, and everything else, stay real. NULL: that of the context's
+     * instruction set, with real factors. Set before building; sgemm is not used then. */
+    const struct gemm_table *gemm;
+    /* In inference: the linear layers that are computed with 8-bit factors; borrowed, set before
+     * building. NULL: none. */
+    const struct quantization *quantization;
+    /* Nodes are run one at a time, so that a watcher finds the inputs of each in memory: set before
+     * finishing. */
+    int one_by_one;
+    /* Whether values that backward reads are kept in bfloat16 where models ask for it (keep, in
+     * ops/ops.h). Set before building. */
+    int keeps_bfloat16;
     /* Whether sgemm was out of memory in a run, which computed nothing useful then. Computing the
      * product another way would change the bits of a run unseen. The caller checks it. */
     _Atomic int out_of_memory;

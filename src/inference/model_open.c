@@ -4,7 +4,8 @@
 #include "core/float_mode.h"
 #include "core/sized.h"
 #include "core/status.h"
-#include "inference/trained_model.h"
+#include "inference/model_file.h"
+#include "inference/model_open_impl.h"
 #include "io/field_json.h"
 #include "io/json.h"
 #include "io/text.h"
@@ -31,22 +32,19 @@ static const ssm2d_field loss_field = {.name = "loss",
                                        .default_value = "cross-entropy",
                                        .names = loss_names};
 
-/* Reads how images are resized and the loss, which defines what logits mean. All other settings
- * concern training and are ignored. */
-static ssm2d_status read_settings(const ssm2d_context *context, const char *path, ssm2d_model *m,
-                                  ssm2d_error *error)
+ssm2d_status model_read_settings(const char *name, const cJSON *root, ssm2d_model *m,
+                                 ssm2d_error *error)
 {
-    const field_source from = {.where = text_path(path)};
+    const field_source from = {.where = text_path(name)};
     field_group groups[MAX_AUGMENTATIONS + 1] = {{0}};
-    cJSON *root = NULL;
     int loss = LOSS_CROSS_ENTROPY;
-    ssm2d_status status = json_read_regular(context, path, &root, error);
-    if (!status && !cJSON_IsObject(root))
-        status = fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not an object {..} of settings",
-                      text_path(path));
+    ssm2d_status status = SSM2D_OK;
+    if (!cJSON_IsObject(root))
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: is not an object {..} of settings",
+                    text_path(name));
     m->augment = augment_options_default();
     augment_options_groups(0, groups);
-    for (const cJSON *item = status ? NULL : root->child; item && !status; item = item->next) {
+    for (const cJSON *item = root->child; item && !status; item = item->next) {
         void *config = &m->augment;
         const ssm2d_field *f = field_find_in(groups, item->string, &config);
         if (f) status = field_from_json(from, f, item, config, error);
@@ -54,30 +52,38 @@ static ssm2d_status read_settings(const ssm2d_context *context, const char *path
             status = field_from_json(from, &loss_field, item, &loss, error);
     }
     m->loss = (loss_kind)loss;
+    return status;
+}
+
+static ssm2d_status read_settings(const char *path, ssm2d_model *m, ssm2d_error *error)
+{
+    cJSON *root = NULL;
+    ssm2d_status status = json_read_regular(m->context, path, &root, error);
+    if (!status) status = model_read_settings(path, root, m, error);
     cJSON_Delete(root);
     return status;
 }
 
-static ssm2d_status check_run(const char *folder, const ssm2d_model *m, ssm2d_error *error)
+ssm2d_status model_check_run(const char *name, const model_parts *parts, const ssm2d_model *m,
+                             ssm2d_error *error)
 {
     const int channels = m->config.channels;
     const task *t = m->data.task;
     if (m->config.outputs != m->data.outputs)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: \"" OUTPUTS_KEY "\" of config.json is %d, but data.json names %d",
-                    text_path(folder), m->config.outputs, m->data.outputs);
+                    "%s: \"" OUTPUTS_KEY "\" of %s is %d, but %s names %d", text_path(name),
+                    parts->config, m->config.outputs, parts->data, m->data.outputs);
     if (channels != 1 && channels != 3)
-        return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "%s: \"channels\" of config.json is %d: images have 1 or 3", text_path(folder),
-                    channels);
+        return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"channels\" of %s is %d: images have 1 or 3",
+                    text_path(name), parts->config, channels);
     if (!task_allows_loss(t, m->loss))
-        return fail(
-            error, SSM2D_ERROR_ARGUMENT,
-            "%s: the task of data.json is %s, for which \"loss\" of train.json has to be %s",
-            text_path(folder), t->name, loss_at(t->losses[0])->name);
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: the task of %s is %s, for which \"loss\" of %s has to be %s",
+                    text_path(name), parts->data, t->name, parts->settings,
+                    loss_at(t->losses[0])->name);
     ssm2d_error why;
     const ssm2d_status status = augment_options_check(&m->augment, &why);
-    return status ? fail(error, status, "%s/train.json: %s", text_path(folder), why.line)
+    return status ? fail(error, status, "%s: %s: %s", text_path(name), parts->settings, why.line)
                   : SSM2D_OK;
 }
 
@@ -105,10 +111,8 @@ static ssm2d_status check_file_size(const ssm2d_model *m, const char *name, cons
         text_path(path), (long long)info.st_size, text_path(name), elements);
 }
 
-/* Completes the configuration and allocates its parameters. name: origin of the configuration;
- * path: file that the parameters will be read from; NULL: none. */
-static ssm2d_status allocate_params(ssm2d_model *m, const char *name, const char *path,
-                                    ssm2d_error *error)
+ssm2d_status model_allocate_params(ssm2d_model *m, const char *name, const char *path,
+                                   ssm2d_error *error)
 {
     ssm2d_error why;
     ssm2d_status status = model_config_finish(&m->config, &why);
@@ -144,7 +148,7 @@ ssm2d_status model_resize(ssm2d_model *m, const char *name, const int image[2], 
     m->weights = NULL;
     m->params = NULL;
     ssm2d_status status = model_config_resize(&m->config, image, error);
-    if (!status) status = allocate_params(m, name, NULL, error);
+    if (!status) status = model_allocate_params(m, name, NULL, error);
     if (!status) status = weights_resize(old, params, m->weights, m->params, error);
     for (int i = 0; !status && i < m->weights->count; i++) {
         const param_array *a = &m->weights->arrays[i], *before = weights_find(old, a->name);
@@ -178,14 +182,16 @@ static ssm2d_status open_run(ssm2d_model *m, const char *folder, run_file which,
 {
     char path[RUN_PATH];
     ssm2d_status status;
+    static const model_parts parts = {"config.json", "data.json", "train.json"};
     if (!run_exists(folder)) return run_refuse(folder, error);
     m->is_run = 1;
+    m->which = which;
     if ((status = run_path(folder, RUN_TRAIN, path, error))
-        || (status = read_settings(m->context, path, m, error))
+        || (status = read_settings(path, m, error))
         || (status = run_path(folder, RUN_CONFIG, path, error))
         || (status = read_config(m->context, path, &m->config, error))
         || (status = run_data_read(m->context, folder, &m->data, error))
-        || (status = check_run(folder, m, error))
+        || (status = model_check_run(folder, &parts, m, error))
         || (status = run_path(folder, which, path, error)))
         return status;
     if (access(path, F_OK))
@@ -193,7 +199,7 @@ static ssm2d_status open_run(ssm2d_model *m, const char *folder, run_file which,
                     "%s: does not exist yet: it is written at the end of an epoch",
                     text_path(path));
     m->config.head = m->data.task->head;
-    if ((status = allocate_params(m, folder, path, error))) return status;
+    if ((status = model_allocate_params(m, folder, path, error))) return status;
     status = load_weights(m, folder, path, NULL, NULL, error);
     return status ? status : model_resize(m, folder, image, error);
 }
@@ -202,14 +208,17 @@ ssm2d_status model_open_run(ssm2d_context *context, const char *folder, run_file
                             const int image[2], ssm2d_model **out, ssm2d_error *error)
 {
     ssm2d_status status = begin(context, out, error);
-    return status ? status : finish(open_run(*out, folder, which, image, error), out);
+    if (status) return status;
+    status = model_file_is(folder) ? model_file_read(*out, folder, image, error)
+                                   : open_run(*out, folder, which, image, error);
+    return finish(status, out);
 }
 
 static ssm2d_status open_weights(ssm2d_model *m, const char *name, const char *path,
                                  const weights_options *options, weights_report *report,
                                  ssm2d_error *error)
 {
-    const ssm2d_status status = allocate_params(m, name, path, error);
+    const ssm2d_status status = model_allocate_params(m, name, path, error);
     return status ? status : load_weights(m, name, path, options, report, error);
 }
 
@@ -230,7 +239,7 @@ ssm2d_status model_open_new(ssm2d_context *context, const model_config *config, 
     ssm2d_status status = begin(context, out, error);
     if (status) return status;
     (*out)->config = *config;
-    status = allocate_params(*out, "model", NULL, error);
+    status = model_allocate_params(*out, "model", NULL, error);
     if (!status) status = weights_init((*out)->weights, PARAM_ALL, seed, (*out)->params, error);
     return finish(status, out);
 }
@@ -329,6 +338,8 @@ void ssm2d_model_close(ssm2d_model *m)
     ssm2d_context *context = m->context, *own = m->owns_context ? context : NULL;
     weights_destroy(m->weights);
     mem_free(context, m->params);
+    mem_free(context, m->card);
+    mem_free(context, m->quantized);
     run_data_free(context, &m->data);
     mem_free(context, m);
     ssm2d_context_destroy(own);
@@ -353,7 +364,9 @@ void ssm2d_model_info_get(const ssm2d_model *m, ssm2d_model_info *info)
                                 .cols = c->image[1],
                                 .channels = c->channels,
                                 .parameters = m->weights->learned,
-                                .blocks = family->tokens && family->depth ? family->depth(c) : 0};
+                                .blocks = family->tokens && family->depth ? family->depth(c) : 0,
+                                .type = element_name(m->type),
+                                .card = m->card};
     sized_init(info, info->size, &i, sizeof i);
 }
 

@@ -34,22 +34,24 @@ static int add_names(cJSON *root, const char *key, const char *const *names, int
     return good;
 }
 
-char *run_data_text(const task *t, const dataset_info *train, const normalisation *norm)
+/* names: hash of the names of the images; 0: unknown. */
+static char *text_of(const task *t, const task_outputs *o, int channels, size_t images,
+                     uint64_t names, const normalisation *norm)
 {
-    const task_outputs o = t->outputs(train);
     cJSON *root = cJSON_CreateObject();
-    char names[24];
+    char hash[24];
     int good = root
-               && (o.names ? add_names(root, names_key, o.names, o.count)
-                           : cJSON_AddNumberToObject(root, count_key, o.count) != NULL);
-    if (o.ids && all_utf8(o.ids, o.count)) good = good && add_names(root, ids_key, o.ids, o.count);
+               && (o->names ? add_names(root, names_key, o->names, o->count)
+                            : cJSON_AddNumberToObject(root, count_key, o->count) != NULL);
+    if (o->ids && all_utf8(o->ids, o->count))
+        good = good && add_names(root, ids_key, o->ids, o->count);
     good = good && cJSON_AddStringToObject(root, "task", t->name)
            && (!t->file_labels || cJSON_AddStringToObject(root, "labels", t->file_labels))
-           && cJSON_AddNumberToObject(root, "channels", train->channels)
-           && (!train->count || cJSON_AddNumberToObject(root, "images", (double)train->count));
+           && cJSON_AddNumberToObject(root, "channels", channels)
+           && (!images || cJSON_AddNumberToObject(root, "images", (double)images));
     /* as text: a JSON number cannot hold 64 bits */
-    snprintf(names, sizeof names, "%016" PRIx64, train->names);
-    good = good && (!train->names || cJSON_AddStringToObject(root, "names", names));
+    snprintf(hash, sizeof hash, "%016" PRIx64, names);
+    good = good && (!names || cJSON_AddStringToObject(root, "names", hash));
     for (int k = 0; good && k < 2; k++) {
         double values[3]; /* cJSON prints 15 digits or more, so that floats stay exact */
         for (int i = 0; i < 3; i++) values[i] = (double)(k ? norm->std[i] : norm->mean[i]);
@@ -58,6 +60,18 @@ char *run_data_text(const task *t, const dataset_info *train, const normalisatio
     char *text = good ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
     return text;
+}
+
+char *run_data_text(const task *t, const dataset_info *train, const normalisation *norm)
+{
+    const task_outputs o = t->outputs(train);
+    return text_of(t, &o, train->channels, train->count, train->names, norm);
+}
+
+char *run_data_print(const run_data *data)
+{
+    const task_outputs o = run_data_outputs(data);
+    return text_of(data->task, &o, data->channels, (size_t)data->images, 0, &data->norm);
 }
 
 /* Files without the key "task" are of one of the first two tasks; "labels" tells which. */
@@ -147,16 +161,12 @@ static ssm2d_status read_outputs(const ssm2d_context *context, const char *path,
                 text_path(path), ids_key, count, names_key, data->outputs);
 }
 
-ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data,
-                           ssm2d_error *error)
+ssm2d_status run_data_from_json(const ssm2d_context *context, const char *path, const cJSON *root,
+                                run_data *data, ssm2d_error *error)
 {
-    char path[RUN_PATH];
-    cJSON *root = NULL;
     int images = 0;
     *data = (run_data){0};
-    ssm2d_status status = run_path(folder, RUN_DATA, path, error);
-    if (!status) status = json_read_regular(context, path, &root, error);
-    if (!status) status = read_outputs(context, path, root, data, error);
+    ssm2d_status status = read_outputs(context, path, root, data, error);
     if (!status) status = read_task(path, root, &data->task, error);
     if (!status)
         status = json_get_int(path, root, "channels", JSON_REQUIRED, 1, 3, &data->channels, error);
@@ -169,8 +179,20 @@ ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run
         status =
             fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"channels\" is 2: use 1 or 3", text_path(path));
     data->images = images;
-    cJSON_Delete(root);
     if (status) run_data_free(context, data);
+    return status;
+}
+
+ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data,
+                           ssm2d_error *error)
+{
+    char path[RUN_PATH];
+    cJSON *root = NULL;
+    *data = (run_data){0};
+    ssm2d_status status = run_path(folder, RUN_DATA, path, error);
+    if (!status) status = json_read_regular(context, path, &root, error);
+    if (!status) status = run_data_from_json(context, path, root, data, error);
+    cJSON_Delete(root);
     return status;
 }
 

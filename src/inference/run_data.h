@@ -4,6 +4,8 @@
 
 #include "tasks/task.h"
 
+#include <cjson/cJSON.h>
+
 /* The contents of data.json: enough to predict without the data. */
 typedef struct run_data {
     const task *task; /* NULL when empty */
@@ -16,6 +18,11 @@ typedef struct run_data {
 
 /* Returns the text of data.json, which the caller frees with cJSON_free; NULL if out of memory. */
 char *run_data_text(const task *t, const dataset_info *train, const normalisation *norm);
+/* The same for what was read; images' names are not kept. */
+char *run_data_print(const run_data *data);
+/* Reads such an object, whose name is `path` in messages. The caller frees *data. */
+ssm2d_status run_data_from_json(const ssm2d_context *context, const char *path, const cJSON *root,
+                                run_data *data, ssm2d_error *error);
 /* Reads data.json of the run in a folder. The caller frees *data. */
 ssm2d_status run_data_read(const ssm2d_context *context, const char *folder, run_data *data,
                            ssm2d_error *error);

@@ -99,10 +99,12 @@ static ssm2d_status make_evaluator(ssm2d_session *s, const ssm2d_session_options
     const ssm2d_model *m = s->model;
     const weights *w = s->weights ? s->weights : m->weights;
     const float *params = s->params ? s->params : m->params;
+    const evaluator_precision precision = {m->factors, m->quantized};
     if (o->features)
-        return evaluator_create_tokens(s->context, w, params, o->batch, o->features, &s->evaluator,
-                                       error);
-    ssm2d_status status = evaluator_create(s->context, &w->config, o->batch, &s->evaluator, error);
+        return evaluator_create_tokens(s->context, w, params, precision, o->batch, o->features,
+                                       &s->evaluator, error);
+    ssm2d_status status =
+        evaluator_create(s->context, &w->config, precision, o->batch, &s->evaluator, error);
     if (!status) evaluator_weights(s->evaluator, params);
     return status;
 }
@@ -233,7 +235,7 @@ size_t ssm2d_session_bytes(const ssm2d_session *s) { return s->budget ? s->budge
 void ssm2d_session_output_get(const ssm2d_session *s, ssm2d_session_output *output)
 {
     const tensor *out = s->evaluator->out;
-    ssm2d_session_output o = {.numbers = out->count / s->evaluator->batch};
+    ssm2d_session_output o = {.count = out->count / s->evaluator->batch};
     if (out->rank == 3) {
         o.tokens = out->shape[1];
         o.dim = out->shape[2];

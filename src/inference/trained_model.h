@@ -21,9 +21,15 @@ struct ssm2d_model {
     run_data data;
     augment_options augment;
     loss_kind loss;
+    run_file which;       /* of a run, and of the run that a file was made from: last or best */
+    element_type type;    /* of the weights of linear layers in the file; in memory they are real */
+    element_type factors; /* of matrix products: real, or bfloat16 where that is faster */
+    quantization *quantized; /* int8: the layers with 8-bit factors; else NULL */
+    char *card;              /* of a model file: a description; NULL: none */
 };
 
-/* Opens the model of a run, finished or not; `which` says which weights. image, unless NULL or 0,
+/* Opens the model of a run, finished or not; `which` says which weights. Instead of a folder it may
+ * be a model file (model_file.h), whose weights are those that it has. image, unless NULL or 0,
  * replaces the image size; the weights are adapted to it. The caller closes *out. */
 ssm2d_status model_open_run(ssm2d_context *context, const char *folder, run_file which,
                             const int image[2], ssm2d_model **out, ssm2d_error *error);

@@ -9,15 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static const int use_flags[] = {[FILE_READ] = O_RDONLY | O_NONBLOCK,
-                                [FILE_READ_ANY] = O_RDONLY,
-                                [FILE_READ_OWN] = O_RDONLY | O_NONBLOCK | O_NOFOLLOW,
-                                [FILE_LOCK] = O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW,
-                                [FILE_APPEND] =
-                                    O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOFOLLOW,
-                                [FILE_REPLACE] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
-                                [FILE_OVERWRITE] = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-                                [FILE_TEMPORARY] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW};
+static const int use_flags[] = {
+    [FILE_READ] = O_RDONLY | O_NONBLOCK,
+    [FILE_READ_ANY] = O_RDONLY,
+    [FILE_READ_OWN] = O_RDONLY | O_NONBLOCK | O_NOFOLLOW,
+    [FILE_LOCK] = O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW,
+    [FILE_APPEND] = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOFOLLOW,
+    [FILE_CONTINUE] = O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOFOLLOW,
+    [FILE_REPLACE] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+    [FILE_OVERWRITE] = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+    [FILE_TEMPORARY] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW};
 
 /* Makes reads and writes of a file that was opened with O_NONBLOCK blocking. */
 static int set_blocking(int fd)

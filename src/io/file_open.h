@@ -17,6 +17,7 @@ typedef enum file_use {
     FILE_READ_OWN,  /* a file that only this program writes: links are refused */
     FILE_LOCK,      /* only for flock; created if it is missing; links are refused */
     FILE_APPEND,    /* created if it is missing; refuses links, also hard links */
+    FILE_CONTINUE,  /* the same, for reading as well */
     FILE_REPLACE,   /* a new file that replaces a regular one, whose hard links remain */
     FILE_OVERWRITE, /* a new file to read and write, which replaces anything but a folder */
     FILE_TEMPORARY, /* a new file; fails with EEXIST if the name exists */

@@ -80,32 +80,79 @@ static ssm2d_status read_entries(const ssm2d_context *context, const char *path,
     return SSM2D_OK;
 }
 
-ssm2d_status unpack_files(const ssm2d_context *context, const char *path, const char *const *names,
-                          size_t count, size_t max_bytes, const char *folder, ssm2d_error *error)
+/* Opens an archive; the caller closes *fd unless it is -1, after freeing *a, which may be NULL. */
+static ssm2d_status open_archive(const char *path, int follow, int format(struct archive *),
+                                 struct archive **a, int *fd, ssm2d_error *error)
 {
-    struct archive *a = archive_read_new();
-    if (!a) return fail_memory(error, "unpacking %s", text_path(path));
-    int fd;
-    ssm2d_status status = file_open_fd(AT_FDCWD, path, path, FILE_READ_OWN, &fd, error);
+    *fd = -1;
+    *a = archive_read_new();
+    if (!*a) return fail_memory(error, "unpacking %s", text_path(path));
+    ssm2d_status status =
+        file_open_fd(AT_FDCWD, path, path, follow ? FILE_READ : FILE_READ_OWN, fd, error);
     if (!status
-        && (archive_read_support_filter_gzip(a) || archive_read_support_format_tar(a)
-            || archive_read_open_fd(a, fd, 1 << 16)))
-        status = damaged(path, a, error);
-    if (!status) status = read_entries(context, path, a, names, count, max_bytes, folder, error);
+        && (archive_read_support_filter_gzip(*a) || format(*a)
+            || archive_read_open_fd(*a, *fd, 1 << 16)))
+        status = damaged(path, *a, error);
+    return status;
+}
+
+static void close_archive(struct archive *a, int fd)
+{
     archive_read_free(a);
     if (fd >= 0) close(fd);
+}
+
+ssm2d_status unpack_files(const ssm2d_context *context, const char *path, int follow,
+                          const char *const *names, size_t count, size_t max_bytes,
+                          const char *folder, ssm2d_error *error)
+{
+    struct archive *a;
+    int fd;
+    ssm2d_status status =
+        open_archive(path, follow, archive_read_support_format_tar, &a, &fd, error);
+    if (!status) status = read_entries(context, path, a, names, count, max_bytes, folder, error);
+    close_archive(a, fd);
+    return status;
+}
+
+ssm2d_status unpack_single(const ssm2d_context *context, const char *path, int follow,
+                           size_t max_bytes, const char *to, ssm2d_error *error)
+{
+    struct archive *a;
+    struct archive_entry *entry;
+    int fd;
+    ssm2d_status status =
+        open_archive(path, follow, archive_read_support_format_raw, &a, &fd, error);
+    if (!status && archive_read_next_header(a, &entry) != ARCHIVE_OK)
+        status = damaged(path, a, error);
+    if (!status) status = write_entry(context, path, a, to, max_bytes, error);
+    close_archive(a, fd);
     return status;
 }
 
 #else
 int unpack_possible(void) { return 0; }
 
-ssm2d_status unpack_files(const ssm2d_context *context, const char *path, const char *const *names,
-                          size_t count, size_t max_bytes, const char *folder, ssm2d_error *error)
+static ssm2d_status missing(ssm2d_error *error)
 {
-    (void)context, (void)path, (void)names, (void)count, (void)max_bytes, (void)folder;
     return fail(
         error, SSM2D_ERROR_UNSUPPORTED,
         "this ssm2d was built without libarchive: install libarchive-dev and build it again");
+}
+
+ssm2d_status unpack_files(const ssm2d_context *context, const char *path, int follow,
+                          const char *const *names, size_t count, size_t max_bytes,
+                          const char *folder, ssm2d_error *error)
+{
+    (void)context, (void)path, (void)follow, (void)names, (void)count, (void)max_bytes;
+    (void)folder;
+    return missing(error);
+}
+
+ssm2d_status unpack_single(const ssm2d_context *context, const char *path, int follow,
+                           size_t max_bytes, const char *to, ssm2d_error *error)
+{
+    (void)context, (void)path, (void)follow, (void)max_bytes, (void)to;
+    return missing(error);
 }
 #endif

@@ -93,7 +93,7 @@ struct ssm2d_stream {
 
 /* ---- a kind ---------------------------------------------------------------------------------- */
 
-enum { LAYER_ARRAYS = 9 }; /* parameter arrays of a kind, at most */
+enum { LAYER_ARRAYS = 24 }; /* parameter arrays of a kind, at most */
 
 typedef struct layer_array {
     ssm2d_param param;

@@ -38,4 +38,20 @@
 #define tile_gather         WITH_TYPE_SUFFIX(tile_gather)
 #define tile_scatter        WITH_TYPE_SUFFIX(tile_scatter)
 
+#define output_norm_apply        WITH_TYPE_SUFFIX(output_norm_apply)
+#define output_norm_backward     WITH_TYPE_SUFFIX(output_norm_backward)
+#define output_norm_sums         WITH_TYPE_SUFFIX(output_norm_sums)
+#define scan_groups_cut          WITH_TYPE_SUFFIX(scan_groups_cut)
+#define scan_projection_plan     WITH_TYPE_SUFFIX(scan_projection_plan)
+#define scan_projection_prepare  WITH_TYPE_SUFFIX(scan_projection_prepare)
+#define scan_projection_forward  WITH_TYPE_SUFFIX(scan_projection_forward)
+#define scan_projection_backward WITH_TYPE_SUFFIX(scan_projection_backward)
+#define scan_rows_forward        WITH_TYPE_SUFFIX(scan_rows_forward)
+#define scan_rows_backward       WITH_TYPE_SUFFIX(scan_rows_backward)
+#define scan_rows_block          WITH_TYPE_SUFFIX(scan_rows_block)
+#define diagonal_functions       WITH_TYPE_SUFFIX(diagonal_functions)
+#define selective_functions      WITH_TYPE_SUFFIX(selective_functions)
+#define roesser_functions        WITH_TYPE_SUFFIX(roesser_functions)
+#define scan_layout_plan         WITH_TYPE_SUFFIX(scan_layout_plan)
+
 #endif

@@ -5,6 +5,7 @@
 #ifndef SSM2D_MODELS_WEIGHTS_H
 #define SSM2D_MODELS_WEIGHTS_H
 
+#include "io/safetensors.h"
 #include "models/model.h"
 
 #include <stddef.h>
@@ -46,6 +47,8 @@ typedef struct weights_options {
     /* Rows and columns of patches of the position embeddings in the file; 0: as the file's metadata
      * say, else the model's, or a square. */
     int old_grid[2];
+    /* the file may have the parts of 8-bit arrays (weights_match.h), whose integers are read */
+    int quantized;
 } weights_options;
 
 /* For the caller to report. */
@@ -63,6 +66,14 @@ typedef struct weights_report {
  * NULL. On failure the contents of params are undefined. */
 ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options,
                           float *params, weights_report *report, ssm2d_error *error);
+/* The same from a file that is open, whose name is `path` in messages. */
+ssm2d_status weights_read(const weights *w, const char *path, const safetensors *file,
+                          const weights_options *options, float *params, weights_report *report,
+                          ssm2d_error *error);
+/* The metadata of a file with this model's weights; notes and texts have one element more than
+ * there are arrays. Returns the count. */
+enum { WEIGHTS_NOTE = 32 };
+size_t weights_notes(const weights *w, safetensors_note *notes, char (*texts)[WEIGHTS_NOTE]);
 /* Writes the file atomically. */
 ssm2d_status weights_save(const weights *w, const char *path, const float *params,
                           ssm2d_error *error);

@@ -265,7 +265,7 @@ static ssm2d_status load_arrays(loading *l, ssm2d_error *error)
     const weights *w = l->w;
     int parts = 0; /* to be initialised */
     ssm2d_status status = check_kind(l, error);
-    if (!status) status = weights_match(w, l->path, l->file, l->found, error);
+    if (!status) status = weights_match(w, l->path, l->file, l->options.quantized, l->found, error);
     if (status) return status;
     read_grid(l);
     for (int i = 0; i < w->count && !status; i++) status = load_array(l, &w->arrays[i], error);
@@ -275,29 +275,33 @@ static ssm2d_status load_arrays(loading *l, ssm2d_error *error)
     return status ? status : weights_init(w, parts, l->options.seed, l->params, error);
 }
 
+ssm2d_status weights_read(const weights *w, const char *path, const safetensors *file,
+                          const weights_options *options, float *params, weights_report *report,
+                          ssm2d_error *error)
+{
+    loading l = {.w = w, .path = path, .file = file, .params = params};
+    if (options) l.options = *options;
+    l.found = mem_alloc(w->context, (size_t)w->count * sizeof *l.found);
+    const ssm2d_status status =
+        l.found ? load_arrays(&l, error)
+                : fail_memory(error, "%s: names of %d arrays", text_path(path), w->count);
+    if (!status && report) *report = l.report;
+    mem_free(w->context, l.found);
+    return status;
+}
+
 ssm2d_status weights_load(const weights *w, const char *path, const weights_options *options,
                           float *params, weights_report *report, ssm2d_error *error)
 {
     safetensors *file;
-    loading l = {.w = w, .path = path, .params = params};
-    if (options) l.options = *options;
     ssm2d_status status = safetensors_open(w->context, path, &file, error);
     if (status) return status;
-    l.file = file;
-    l.found = mem_alloc(w->context, (size_t)w->count * sizeof *l.found);
-    status = l.found ? load_arrays(&l, error)
-                     : fail_memory(error, "%s: names of %d arrays", text_path(path), w->count);
-    if (!status && report) *report = l.report;
-    mem_free(w->context, l.found);
+    status = weights_read(w, path, file, options, params, report, error);
     safetensors_close(file);
     return status;
 }
 
-enum { CELLS_TEXT = 32 };
-
-/* Writes the notes of a file of this model; notes and texts have one element more than there are
- * arrays. Returns the count. */
-static size_t notes_of(const weights *w, safetensors_note *notes, char (*texts)[CELLS_TEXT])
+size_t weights_notes(const weights *w, safetensors_note *notes, char (*texts)[WEIGHTS_NOTE])
 {
     const param_array *first = first_with_grid(w);
     size_t count = 0;
@@ -308,7 +312,7 @@ static size_t notes_of(const weights *w, safetensors_note *notes, char (*texts)[
         const grid_axis g = grid_axis_of(&a->spec);
         const int is_table = a->spec.resize == PARAM_RELATIVE && g.cells[0] != g.cells[1];
         if (a != first && !is_table) continue;
-        snprintf(texts[count], CELLS_TEXT, "%dx%d", g.cells[0], g.cells[1]);
+        snprintf(texts[count], WEIGHTS_NOTE, "%dx%d", g.cells[0], g.cells[1]);
         notes[count] = (safetensors_note){is_table ? a->name : grid_note, texts[count]};
         count++;
     }
@@ -322,7 +326,7 @@ static ssm2d_status save(const weights *w, const char *path, const float *values
     size_t count = 0;
     safetensors_item *items = mem_alloc(w->context, arrays * sizeof *items);
     safetensors_note *notes = mem_alloc(w->context, (arrays + 1) * sizeof *notes);
-    char(*texts)[CELLS_TEXT] = mem_alloc(w->context, (arrays + 1) * sizeof *texts);
+    char(*texts)[WEIGHTS_NOTE] = mem_alloc(w->context, (arrays + 1) * sizeof *texts);
     ssm2d_status status = SSM2D_OK;
     if (!items || !notes || !texts)
         status = fail_memory(error, "%s: names of %d arrays", text_path(path), w->count);
@@ -334,8 +338,8 @@ static ssm2d_status save(const weights *w, const char *path, const float *values
         memcpy(items[count++].shape, a->shape, (size_t)a->rank * sizeof *a->shape);
     }
     if (!status)
-        status = safetensors_write(w->context, path, count, items, notes_of(w, notes, texts), notes,
-                                   error);
+        status = safetensors_write(w->context, path, count, items, weights_notes(w, notes, texts),
+                                   notes, error);
     mem_free(w->context, items);
     mem_free(w->context, notes);
     mem_free(w->context, texts);

@@ -96,7 +96,7 @@ static job job_of(const graph *g, const node *n)
     const attention_attributes *a = attributes_of(n);
     job j = {.g = g,
              .n = n,
-             .gemm = gemm_for(g->context->cpu, g->factors),
+             .gemm = g->gemm ? g->gemm : gemm_for(g->context->cpu),
              .layout = layout_for(a),
              .ranges = ranges_of(n)};
     j.bias_size = j.layout == BIAS_WHOLE ? a->tokens * a->tokens : a->entries;

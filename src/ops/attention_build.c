@@ -141,8 +141,8 @@ static array_sizes sizes_of(const graph *g, const op *kind, size_t tokens,
                             const attention_options *o)
 {
     const int is_window = kind == &op_window_attention;
-    const gemm_table *gemm = gemm_for(g->context->cpu, ELEMENT_REAL);
-    array_sizes s = {.mask_row = is_window ? gemm->attend_window_row(tokens) : tokens,
+    const gemm_table *gemm = gemm_for(g->context->cpu);
+    array_sizes s = {.mask_row = is_window ? gemm->attend_window->row(tokens) : tokens,
                      .masks = masks_of(o),
                      .mask_of = o->mask ? (size_t)o->groups : 0,
                      .position = o->bias ? tokens : 0,

@@ -25,8 +25,8 @@ typedef struct attention_attributes {
     const int *position; /* [tokens] */
     int center;
     const int *order; /* [image_groups][tokens], -1: padding; NULL: as they come */
-    /* [masks][tokens][tokens] for attention.c; [masks][tokens][attend_window_row(tokens)], by key
-     * and then query, for window_attention.c; NULL: there is none */
+    /* [masks][tokens][tokens] for attention.c; [masks][tokens][attend_window_table.row(tokens)], by
+     * key and then query, for window_attention.c; NULL: there is none */
     const real *mask;
     const int *mask_of; /* [mask_groups], which of them group g modulo mask_groups has; -1: none */
     size_t mask_size, mask_groups; /* mask_size: elements of one mask */

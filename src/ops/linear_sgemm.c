@@ -17,8 +17,7 @@ int linear_by_sgemm(const graph *g, int products)
     static const int by_cpu[] = {[CPU_BASELINE] = 0,
                                  [CPU_AVX2] = LINEAR_Y | LINEAR_DX | LINEAR_DW,
                                  [CPU_AVX512] = LINEAR_DW};
-    return g->sgemm && g->training && g->factors == ELEMENT_REAL
-           && (by_cpu[g->context->cpu] & products);
+    return g->sgemm && g->training && !g->gemm && (by_cpu[g->context->cpu] & products);
 }
 
 /* ---- the products ---------------------------------------------------------------------------- */

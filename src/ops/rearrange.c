@@ -150,14 +150,14 @@ tensor *rearrange(graph *g, tensor *x, const int *index, size_t count, const rea
                         sizeof(rearrange_attributes) + (2 * count + in + 1) * sizeof(int));
     if (!n) return NULL;
     rearrange_attributes *a = n->attributes;
-    int *numbers = (int *)(void *)(a + 1);
+    int *indices = (int *)(void *)(a + 1);
     *a = (rearrange_attributes){images,
                                 in,
                                 count,
                                 to->is_interleaved ? to->tokens_per_row : 1,
-                                numbers,
-                                numbers + count,
-                                numbers + count + in + 1};
+                                indices,
+                                indices + count,
+                                indices + count + in + 1};
     memcpy(a->index, index, count * sizeof *index);
     list_copies(a);
     n->out->grid = to->grid;

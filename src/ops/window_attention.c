@@ -9,7 +9,7 @@
  * ranges of groups with sums of their own, which are added up in order in the end; each is done by
  * one task, or where they are few by a task for each head. Tasks depend on shapes alone.
  *
- * Factors stay real where graph.factors is bfloat16: products as small as these would not gain what
+ * Factors stay real whatever graph.gemm is: products as small as these would not gain what
  * packing them in pairs costs (measured with AVX512-BF16). */
 #include "core/arith.h"
 #include "ops/attention_impl.h"
@@ -45,7 +45,7 @@ static size_t lay_out(job *j, int back)
     const size_t bias = a->entries ? whole_lines(a->heads * j->bias_size) : 0,
                  sums = back && bias_needs_grad(j->n) ? j->ranges * a->heads * j->bias_size : 0;
     j->worker_size =
-        whole_lines(j->gemm->attend_window_scratch_size(a->tokens, a->width, a->v_width, back));
+        whole_lines(j->gemm->attend_window->scratch_size(a->tokens, a->width, a->v_width, back));
     if (j->n->scratch) {
         j->bias = j->n->scratch;
         j->dbias = sums ? j->bias + bias : NULL;
@@ -57,13 +57,13 @@ static size_t lay_out(job *j, int back)
 static job job_of(const graph *g, const node *n, int back)
 {
     const attention_attributes *a = attention_of_node(n);
-    const gemm_table *gemm = gemm_for(g->context->cpu, ELEMENT_REAL);
+    const gemm_table *gemm = gemm_for(g->context->cpu);
     const size_t head = a->tokens * a->tokens * (a->width + a->v_width) * (back ? 3 : 1);
     return (job){.g = g,
                  .n = n,
                  .a = a,
                  .gemm = gemm,
-                 .bias_size = a->tokens * gemm->attend_window_row(a->tokens),
+                 .bias_size = a->tokens * gemm->attend_window->row(a->tokens),
                  .ranges = max_size(min_size(RANGES, a->groups / GROUPS_MIN), 1),
                  .heads_per_task = max_size(TASK_PRODUCTS / head, 1)};
 }
@@ -77,7 +77,7 @@ static size_t scratch(const graph *g, const node *n, int back)
 static size_t saved(const graph *g, const node *n)
 {
     const attention_attributes *a = attention_of_node(n);
-    const size_t row = gemm_for(g->context->cpu, ELEMENT_REAL)->attend_window_row(a->tokens);
+    const size_t row = gemm_for(g->context->cpu)->attend_window->row(a->tokens);
     return a->groups * a->heads * row * sizeof(real);
 }
 
@@ -159,7 +159,7 @@ static void backward_head(const job *j, size_t group, size_t head, real *dbias, 
     args.dk_adds = n->adds[K];
     args.dv_adds = n->adds[V];
     args.dbias = dbias;
-    j->gemm->attend_window_back(&args);
+    j->gemm->attend_window->backward(&args);
 }
 
 static void forward_heads(void *arg, size_t task, int worker)
@@ -169,7 +169,7 @@ static void forward_heads(void *arg, size_t task, int worker)
                  end = min_size(first + j->heads_per_task, heads * j->a->groups);
     for (size_t h = first; h < end; h++) {
         const attend_window_args args = args_of(j, h / heads, h % heads, worker);
-        j->gemm->attend_window(&args);
+        j->gemm->attend_window->forward(&args);
     }
 }
 

@@ -15,6 +15,12 @@
 #include "simd/short_rows.h"
 #include "simd/tile.h"
 
+#include "simd/scan_math.h"
+
+#include "simd/scan_diagonal.h"
+#include "simd/scan_roesser.h"
+#include "simd/scan_step.h"
+
 #define COMPLEX 0
 #include "simd/state.h"
 #undef COMPLEX
@@ -34,4 +40,5 @@ const simd_table TABLE = {
     .fft = FFT_TABLE,
     .axis = {AXIS_TABLE(axis_convolve), AXIS_TABLE(axis_gradient), axis_dot},
     .ema = EMA_TABLE,
+    .scan = SCAN_TABLE,
 };

@@ -3,7 +3,8 @@
  *
  * The seven taps of a row and C sums stay in registers; each input vector is loaded once and
  * multiplied by all taps that use it. Whether a block touches the left or right edge of the grid is
- * a compile-time constant, so loads beyond the edge are omitted without a branch. */
+ * a compile-time constant, so loads beyond the edge are omitted without a branch. More sums hide more
+ * of the latency of the multiply-adds, so that a block is as wide as there are registers. */
 
 INLINE void short_rows_block(const int edges, const int C, real *out, ptrdiff_t out_col,
                              const real *start, ptrdiff_t start_col, const real *k, ptrdiff_t k_row,
@@ -12,21 +13,21 @@ INLINE void short_rows_block(const int edges, const int C, real *out, ptrdiff_t 
     const int first = edges & SHORT_LEFT ? SHORT_REACH : 0;
     const int end = C + (edges & SHORT_RIGHT ? SHORT_REACH : 2 * SHORT_REACH);
     vec sum[SHORT_MAX_C];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int c = 0; c < C; c++) sum[c] = load(start + c * start_col);
     for (int r = 0; r < rows; r++, k += k_row, in += in_row) {
         vec tap[SHORT_TAPS];
 #pragma GCC unroll 8
         for (int w = 0; w < SHORT_TAPS; w++) tap[w] = load(k + w * LANES);
-#pragma GCC unroll 16
+#pragma GCC unroll 32
         for (int t = first; t < end; t++) {
             const vec x = load(in + t * in_col);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (int c = 0; c < C; c++)
                 if (t - c >= 0 && t - c < SHORT_TAPS) sum[c] = mul_add(x, tap[t - c], sum[c]);
         }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int c = 0; c < C; c++) store(out + c * out_col, sum[c]);
 }
 
@@ -42,10 +43,23 @@ INLINE void short_rows_block(const int edges, const int C, real *out, ptrdiff_t 
 /* clang-format off */
 #define SHORT_ROWS_OF(edges) \
     SHORT_ROWS(edges, 4) SHORT_ROWS(edges, 5) SHORT_ROWS(edges, 6) SHORT_ROWS(edges, 7) \
-    SHORT_ROWS(edges, 8)
+    SHORT_ROWS(edges, 8) SHORT_ROWS_WIDE(edges)
 #define SHORT_ROWS_LINE(edges) \
     {NULL, NULL, NULL, NULL, short_rows_##edges##_4, short_rows_##edges##_5, \
-     short_rows_##edges##_6, short_rows_##edges##_7, short_rows_##edges##_8}
+     short_rows_##edges##_6, short_rows_##edges##_7, short_rows_##edges##_8, \
+     SHORT_ROWS_LINE_WIDE(edges)}
+#ifdef MANY_REGISTERS
+#define SHORT_ROWS_WIDE(edges) \
+    SHORT_ROWS(edges, 9) SHORT_ROWS(edges, 10) SHORT_ROWS(edges, 11) SHORT_ROWS(edges, 12) \
+    SHORT_ROWS(edges, 13) SHORT_ROWS(edges, 14) SHORT_ROWS(edges, 15) SHORT_ROWS(edges, 16)
+#define SHORT_ROWS_LINE_WIDE(edges) \
+    short_rows_##edges##_9, short_rows_##edges##_10, short_rows_##edges##_11, \
+    short_rows_##edges##_12, short_rows_##edges##_13, short_rows_##edges##_14, \
+    short_rows_##edges##_15, short_rows_##edges##_16
+#else
+#define SHORT_ROWS_WIDE(edges)
+#define SHORT_ROWS_LINE_WIDE(edges) NULL
+#endif
 
 /* It pays only with fused multiply-adds and at least sixteen vector registers. */
 #if FUSED && !defined(REAL_IS_DOUBLE)

@@ -8,6 +8,7 @@
 #include "core/cpu.h"
 #include "simd/simd_names.h"
 #include "simd/fft_table.h"
+#include "simd/scan_table.h"
 
 enum { CORRELATE_MAX_A = 4, CORRELATE_MAX_C = 8 };
 
@@ -21,7 +22,7 @@ typedef void correlate_fn(real *acc, ptrdiff_t acc_a, const real *x, ptrdiff_t x
 /* out[c*out_col] = start[c*start_col] + sum over r < rows, w < SHORT_TAPS of
  * k[r*k_row + w*lanes] * in[r*in_row + (c+w)*in_col]; c < C. Inputs beyond an edge that the block
  * touches (a sum of SHORT_LEFT and SHORT_RIGHT: the first, the last SHORT_REACH) are not read. */
-enum { SHORT_REACH = 3, SHORT_TAPS = 2 * SHORT_REACH + 1, SHORT_MIN_C = 4, SHORT_MAX_C = 8 };
+enum { SHORT_REACH = 3, SHORT_TAPS = 2 * SHORT_REACH + 1, SHORT_MIN_C = 4, SHORT_MAX_C = 16 };
 enum { SHORT_LEFT = 1, SHORT_RIGHT = 2, SHORT_EDGES = 4 };
 typedef void short_rows_fn(real *out, ptrdiff_t out_col, const real *start, ptrdiff_t start_col,
                            const real *k, ptrdiff_t k_row, const real *in, ptrdiff_t in_row,
@@ -115,7 +116,8 @@ typedef struct simd_table {
     int lanes;
     /* [A][C]; NULL where there are too few registers */
     correlate_fn *correlate[CORRELATE_MAX_A + 1][CORRELATE_MAX_C + 1];
-    /* [edges][C], C >= SHORT_MIN_C; NULL: not compiled for this instruction set */
+    /* [edges][C], C >= SHORT_MIN_C; NULL where there are too few registers, or for all C where it
+     * is not compiled */
     short_rows_fn *short_rows[SHORT_EDGES][SHORT_MAX_C + 1];
     gather_fn *gather;
     scatter_fn *scatter;
@@ -123,6 +125,7 @@ typedef struct simd_table {
     fft_functions fft;
     axis_functions axis;
     ema_functions ema;
+    scan_functions scan;
 } simd_table;
 
 const simd_table *simd_for(cpu_level level);

@@ -14,7 +14,7 @@ static const char *const train_repeat_names[] = {"passes", "images", NULL};
 static const char *const train_bad_images_names[] = {"stop", "skip", "few", NULL};
 static const char *const train_switch_names[] = {"false", "true", NULL};
 static const char *const train_memory_names[] = {"normal", "low", NULL};
-static const char *const train_precision_names[] = {"float32", "bf16", "auto", NULL};
+static const char *const train_precision_names[] = {"float32", "bf16", "auto", "bf16-tiles", NULL};
 static const char *const train_decay_names[] = {"all", "matrices", "paper", "everything", NULL};
 static const char *const train_reduce_names[] = {"ordered", "unordered", NULL};
 

@@ -25,7 +25,8 @@ typedef enum train_memory { TRAIN_MEMORY_NORMAL, TRAIN_MEMORY_LOW } train_memory
 typedef enum train_precision {
     TRAIN_PRECISION_FLOAT32,
     TRAIN_PRECISION_BF16,
-    TRAIN_PRECISION_AUTO /* becomes one of the others when a run begins */
+    TRAIN_PRECISION_AUTO, /* becomes one of the others when a run begins */
+    TRAIN_PRECISION_BF16_TILES
 } train_precision;
 typedef enum train_decay {
     TRAIN_DECAY_ALL,

@@ -1,17 +1,25 @@
 #include "train/precision.h"
 
+#include "core/arith.h"
 #include "core/clock.h"
 #include "core/context.h"
+#include "core/float_mode.h"
 #include "core/status.h"
 #include "ops/simd/gemm_table.h"
 
-enum { SIDE = 256, ROUNDS = 7 };
+enum { SIDE = 256, ROUNDS = 7, CANDIDATES = 1 + GEMM_ORDERS * GEMM_BODIES };
 /* A step has more than products: what they gain has to be worth the lower precision. */
 static const double worth = 0.8;
 
-/* The shortest time of a product, its factors being square matrices. */
-static double time_product(const gemm_table *gemm, const float *x, float *packed, float *y)
+typedef struct candidate {
+    gemm_body body;
+    train_precision precision;
+    double time; /* the shortest */
+} candidate;
+
+static void run_once(candidate *c, const float *x, float *packed, float *y)
 {
+    const gemm_table *gemm = c->body.table;
     const gemm_packed_args product = {.m = SIDE,
                                       .n = SIDE,
                                       .k = SIDE,
@@ -21,33 +29,80 @@ static double time_product(const gemm_table *gemm, const float *x, float *packed
                                       .y = y,
                                       .y_row = SIDE};
     const gemm_pack_args packing = {SIDE, SIDE, x, 1, SIDE, packed};
-    double shortest = 0;
     gemm->gemm_pack(&packing, 0, SIDE);
-    for (int i = 0; i < ROUNDS; i++) {
-        const double start = clock_seconds();
-        gemm->gemm_packed(&product, 0, SIDE);
-        const double took = clock_seconds() - start;
-        if (i == 0 || took < shortest) shortest = took;
-    }
-    return shortest;
+    const double start = clock_seconds();
+    gemm->gemm_packed(&product, 0, SIDE);
+    const double took = clock_seconds() - start;
+    if (!c->time || took < c->time) c->time = took;
 }
 
-ssm2d_status precision_measure(const ssm2d_context *context, int *precision, ssm2d_error *error)
+/* Times all candidates in turns: the factors are square matrices. */
+static ssm2d_status measure(const ssm2d_context *context, candidate *list, int count,
+                            ssm2d_error *error)
 {
-    const gemm_table *exact = gemm_for(context->cpu, ELEMENT_REAL),
-                     *rounded = gemm_for(context->cpu, ELEMENT_BFLOAT16);
-    const size_t count = SIDE * SIDE;
-    /* packed float32 needs more memory than packed bfloat16 */
-    float *x = mem_alloc(context, count * sizeof *x), *y = mem_alloc(context, count * sizeof *y),
-          *packed = mem_alloc(context, exact->gemm_packed_size(SIDE, SIDE) * sizeof *packed);
+    const size_t elements = SIDE * SIDE;
+    size_t most = 0;
+    for (int i = 0; i < count; i++)
+        most = max_size(most, list[i].body.table->gemm_packed_size(SIDE, SIDE));
+    float *x = mem_alloc(context, elements * sizeof *x),
+          *y = mem_alloc(context, elements * sizeof *y),
+          *packed = mem_alloc(context, most * sizeof *packed);
     const int done = x && y && packed;
-    for (size_t i = 0; i < count && done; i++) x[i] = (float)(i % 7) - 3;
-    if (done)
-        *precision = time_product(rounded, x, packed, y) < worth * time_product(exact, x, packed, y)
-                         ? TRAIN_PRECISION_BF16
-                         : TRAIN_PRECISION_FLOAT32;
+    const float_mode before = float_mode_set();
+    for (size_t i = 0; i < elements && done; i++) x[i] = (float)(i % 7) - 3;
+    for (int round = 0; round < ROUNDS && done; round++)
+        for (int i = 0; i < count; i++) run_once(&list[i], x, packed, y);
+    float_mode_restore(before);
     mem_free(context, x);
     mem_free(context, y);
     mem_free(context, packed);
     return done ? SSM2D_OK : fail_memory(error, "matrix products of %d x %d", SIDE, SIDE);
+}
+
+static int list_bodies(const ssm2d_context *context, train_precision precision, candidate *list)
+{
+    const gemm_order order = precision == TRAIN_PRECISION_BF16 ? GEMM_PAIRS : GEMM_TILES;
+    gemm_body bodies[GEMM_BODIES];
+    const int count = gemm_bfloat16_bodies(context->cpu, order, bodies);
+    for (int i = 0; i < count; i++) list[i] = (candidate){bodies[i], precision, 0};
+    return count;
+}
+
+static const candidate *fastest(const candidate *list, int count)
+{
+    const candidate *best = list;
+    for (int i = 1; i < count; i++)
+        if (list[i].time < best->time) best = &list[i];
+    return best;
+}
+
+ssm2d_status precision_choose(const ssm2d_context *context, int *precision, ssm2d_error *error)
+{
+    candidate list[CANDIDATES] = {
+        {{"float32", gemm_for(context->cpu), 0}, TRAIN_PRECISION_FLOAT32, 0}};
+    if (*precision != TRAIN_PRECISION_AUTO) return SSM2D_OK;
+    int count = 1 + list_bodies(context, TRAIN_PRECISION_BF16, list + 1);
+    const int tiles = list_bodies(context, TRAIN_PRECISION_BF16_TILES, list + count);
+    if (tiles && !list[count + tiles - 1].body.emulates) count += tiles;
+    const ssm2d_status status = measure(context, list, count, error);
+    if (status) return status;
+    const candidate *best = fastest(list + 1, count - 1);
+    *precision = best->time < worth * list->time ? best->precision : TRAIN_PRECISION_FLOAT32;
+    return SSM2D_OK;
+}
+
+ssm2d_status precision_use(graph *g, train_precision precision, const char **name,
+                           ssm2d_error *error)
+{
+    candidate list[GEMM_BODIES];
+    if (name) *name = NULL;
+    if (precision == TRAIN_PRECISION_FLOAT32) return SSM2D_OK;
+    const int count = list_bodies(g->context, precision, list);
+    const ssm2d_status status = count > 1 ? measure(g->context, list, count, error) : SSM2D_OK;
+    if (status) return status;
+    const candidate *best = fastest(list, count);
+    g->gemm = best->body.table;
+    g->keeps_bfloat16 = 1;
+    if (name) *name = best->body.name;
+    return SSM2D_OK;
 }

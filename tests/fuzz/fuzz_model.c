@@ -1,10 +1,10 @@
-/* fuzz_model - any bytes as the files of a run, or as a configuration and weights, opened as a
- * trained model. What is taken can be planned, at another size too, or is refused with a line; it
- * then prepares pixels and runs.
+/* fuzz_model - any bytes as the files of a run, as a configuration and weights, or as a model file,
+ * opened as a trained model. What is taken can be planned, at another size too, or is refused with
+ * a line; it then prepares pixels and runs.
  *
  * Input: a byte (bit 0: configuration and weights alone; bit 1: the best weights; bit 2: features;
- * the rest: the image size, 0 for its own), three parts, train.json, config.json and data.json, and
- * the weights. */
+ * bit 3: a model file; the rest: the image size, 0 for its own), three parts, train.json,
+ * config.json and data.json, and the weights, or the model file alone. */
 #define FUZZ_MAY_ASK_FOR_MORE
 #include "../inference/session_helpers.h"
 #include "fuzz.h"
@@ -53,14 +53,14 @@ static void run_plan(const ssm2d_model *m, unsigned flags)
     ssm2d_session *p;
     ssm2d_error error = {{0}};
     o.features = flags >> 2 & 1;
-    o.rows = o.cols = (int)(flags >> 3);
+    o.rows = o.cols = (int)(flags >> 4);
     ssm2d_status status = session_create(fuzz_context(), m, &o, &p, &error);
     if (status) {
         REQUIRE(!p);
         fuzz_check_refusal(status, &error, "");
         return;
     }
-    float *out = malloc(ssm2d_session_output_of(p).numbers * sizeof *out);
+    float *out = malloc(ssm2d_session_output_of(p).count * sizeof *out);
     status = prepare_images(p, 0, 1, &image, &error);
     if (status)
         fuzz_check_refusal(status, &error, "");
@@ -78,15 +78,16 @@ static void fuzz_one(const uint8_t *data, size_t size)
     const run_file which = flags & 2 ? RUN_BEST : RUN_MODEL;
     ssm2d_model *m;
     ssm2d_error error = {{0}};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && !(flags & 8); i++) {
         size_t length;
         const uint8_t *part = fuzz_part(&in, &length);
         fuzz_put(files[i], part, length);
     }
     const char *path = fuzz_put(run_file_names[which], in.at, in.left);
     const ssm2d_status status =
-        flags & 1 ? open_files(fuzz_path("config.json"), path, &m, &error)
-                  : model_open_run(fuzz_context(), fuzz_folder(), which, NULL, &m, &error);
+        flags & 8   ? model_open_run(fuzz_context(), path, which, NULL, &m, &error)
+        : flags & 1 ? open_files(fuzz_path("config.json"), path, &m, &error)
+                    : model_open_run(fuzz_context(), fuzz_folder(), which, NULL, &m, &error);
     if (status) {
         REQUIRE(!m);
         fuzz_check_refusal(status, &error, fuzz_folder());

@@ -4,7 +4,9 @@
 
 #include "core/context.h"
 #include "fuzz_input.h"
+#include "inference/model_file.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "models/weights.h"
 
 #include <string.h>
@@ -70,6 +72,37 @@ static void changed(const char *text, int which, char out[MAX_TEXT])
                  at + strlen(old));
 }
 
+/* Model files of every type, of weights in a file. */
+static void seed_files(int family, const model_config *c, const char *file)
+{
+    static const element_type types[] = {ELEMENT_REAL, ELEMENT_BFLOAT16};
+    enum { TYPES = sizeof types / sizeof *types };
+    ssm2d_model *m;
+    cJSON *root;
+    check(model_open_weights(context, "seeds", c, file, NULL, NULL, &m, &error) != SSM2D_OK);
+    check(json_parse("seeds", data, sizeof data - 1, &root, &error) != SSM2D_OK);
+    check(run_data_from_json(context, "seeds", root, &m->data, &error) != SSM2D_OK);
+    cJSON_Delete(root);
+    m->is_run = 1;
+    m->augment = augment_options_default();
+    for (int i = 0; i < TYPES; i++) {
+        const int number = (FAMILIES + 1) * EACH + TYPES * family + i;
+        char *bytes;
+        size_t size;
+        const char *path = seed_path("model", number);
+        check(model_file_write(m, path, types[i], NULL, "a card", &error) != SSM2D_OK);
+        check(file_read(context, path, 1 << 20, &bytes, &size, &error) != SSM2D_OK);
+        uint8_t *seed = mem_alloc(context, size + 1);
+        check(!seed);
+        seed[0] = (uint8_t)(8 | (i ? 8 << 4 : 0));
+        memcpy(seed + 1, bytes, size);
+        seed_put("model", number, seed, size + 1);
+        mem_free(context, seed);
+        mem_free(context, bytes);
+    }
+    ssm2d_model_close(m);
+}
+
 static void seed_family(int family)
 {
     static const uint8_t sizes[] = {0, 8, 4, 12}; /* of images */
@@ -84,13 +117,18 @@ static void seed_family(int family)
     for (int i = 0; i < EACH; i++) {
         size_t used = 1;
         changed(text, i < 6 ? 0 : i - 5, config);
-        seed[0] = (uint8_t)(i % 6 | sizes[i % 4] << 3);
+        seed[0] = (uint8_t)(i % 6 | sizes[i % 4] << 4);
         fuzz_add_part(seed, &used, train, sizeof train - 1);
         fuzz_add_part(seed, &used, config, strlen(config));
         fuzz_add_part(seed, &used, data, sizeof data - 1);
         memcpy(seed + used, bytes, size);
         seed_put("model", EACH * family + i, seed, used + size);
     }
+    const char *path = seed_path("model", FAMILIES * EACH);
+    seed_put("model", FAMILIES * EACH, bytes, size);
+    char file[4096];
+    snprintf(file, sizeof file, "%s", path);
+    seed_files(family, &c, file);
     mem_free(context, seed);
     mem_free(context, bytes);
     cJSON_free(text);

@@ -100,7 +100,7 @@ static void check_logits(const ssm2d_model *m, const model_case *c)
     float *logits = malloc((elements + 1) * sizeof *logits),
           *again = malloc(elements * sizeof *again);
     ssm2d_session *all = session_of(m, options_for(c->batch, 1));
-    assert_int_equal(ssm2d_session_output_of(all).numbers, c->classes);
+    assert_int_equal(ssm2d_session_output_of(all).count, c->classes);
     assert_int_equal(ssm2d_session_output_of(all).tokens, 0);
     assert_true(ssm2d_session_bytes(all) > c->batch * c->pixels * sizeof(float));
     logits[elements] = 123;
@@ -139,7 +139,8 @@ static void test_logits_equal_golden_ones(void **state)
 static float *expected_tokens(const model_case *c, const float *images, int blocks, size_t *count)
 {
     evaluator *e;
-    if (evaluator_create_tokens(context, c->weights, c->params, c->batch, blocks, &e, &error))
+    if (evaluator_create_tokens(context, c->weights, c->params, (evaluator_precision){0}, c->batch,
+                                blocks, &e, &error))
         fail_msg("%s", error.line);
     const float *tokens = evaluator_run(e, images, c->batch);
     *count = e->out->count;
@@ -165,8 +166,8 @@ static void test_features_have_shape_and_values_of_every_block(void **state)
             float *expected = expected_tokens(&c, images, block, &count);
             ssm2d_session *p = session_of(m, o);
             const ssm2d_session_output out = ssm2d_session_output_of(p);
-            assert_int_equal(out.numbers * c.batch, count);
-            assert_int_equal(out.tokens * out.dim, out.numbers);
+            assert_int_equal(out.count * c.batch, count);
+            assert_int_equal(out.tokens * out.dim, out.count);
             assert_int_equal(out.first + out.grid_rows * out.grid_cols, out.tokens);
             float *got = malloc(count * sizeof *got);
             assert_int_equal(ssm2d_session_run(p, images, c.batch, got, &error), SSM2D_OK);
@@ -205,14 +206,14 @@ static void test_head_applied_to_features_gives_logits(void **state)
     ssm2d_session *p = session_of(m, o);
     const ssm2d_session_output out = ssm2d_session_output_of(p);
     float *images = as_floats(c.images, c.batch * c.pixels, 0);
-    float *tokens = malloc(c.batch * out.numbers * sizeof *tokens);
+    float *tokens = malloc(c.batch * out.count * sizeof *tokens);
     double *logits = malloc(c.batch * c.classes * sizeof *logits);
     assert_int_equal(out.first, 1);
     assert_int_equal(ssm2d_session_run(p, images, c.batch, tokens, &error), SSM2D_OK);
     const float *scale = weight(&c, "norm.weight"), *shift = weight(&c, "norm.bias");
     const float *head = weight(&c, "head.weight"), *bias = weight(&c, "head.bias");
     for (size_t b = 0; b < c.batch; b++) {
-        const float *x = tokens + b * out.numbers;
+        const float *x = tokens + b * out.count;
         double mean = 0, variance = 0;
         for (size_t i = 0; i < out.dim; i++) mean += (double)x[i] / (double)out.dim;
         for (size_t i = 0; i < out.dim; i++)
@@ -322,7 +323,8 @@ static void test_other_image_size_uses_resized_weights(void **state)
     assert_int_equal(weights_create(context, &config, &w, &error), SSM2D_OK);
     float *params = malloc(w->total * sizeof *params);
     assert_int_equal(weights_resize(c.weights, c.params, w, params, &error), SSM2D_OK);
-    assert_int_equal(evaluator_create(context, &config, 1, &e, &error), SSM2D_OK);
+    assert_int_equal(evaluator_create(context, &config, (evaluator_precision){0}, 1, &e, &error),
+                     SSM2D_OK);
     evaluator_weights(e, params);
     float *image = calloc(e->image, sizeof *image), *got = malloc(c.classes * sizeof *got);
     for (size_t i = 0; i < e->image; i++) image[i] = (float)cos((double)i);

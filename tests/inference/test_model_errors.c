@@ -381,7 +381,7 @@ static int use_all(long fail_at, int features)
     if (!status) status = prepare_images(p, 0, 1, &image, &error);
     if (!status) {
         const long before = count.calls;
-        float *out = malloc(2 * ssm2d_session_output_of(p).numbers * sizeof *out);
+        float *out = malloc(2 * ssm2d_session_output_of(p).count * sizeof *out);
         assert_int_equal(ssm2d_session_run(p, NULL, 1, out, &error), SSM2D_OK);
         /* smaller images need nothing more */
         const test_image small = {pixels, 20, 30, 1, 0};

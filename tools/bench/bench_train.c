@@ -29,19 +29,25 @@ static ssm2d_status run_simulation(ssm2d_context *context, const bench_values *o
     return SSM2D_OK;
 }
 
+static int precision_task(const bench_values *o)
+{
+    if (!strcmp(o->precision, "bf16")) return BENCH_BFLOAT16;
+    return !strcmp(o->precision, "bf16-tiles") ? BENCH_BFLOAT16_TILES : 0;
+}
+
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const bench_values *o = v;
     model_config config;
     bench_outcome r;
     const size_t batch = o->batch == OPTION_UNSET ? 128 : (size_t)o->batch;
-    const int task = BENCH_TRAINING | (!strcmp(o->memory, "low") ? BENCH_LOW_MEMORY : 0)
-                     | (!strcmp(o->precision, "bf16") ? BENCH_BFLOAT16 : 0);
+    const int task =
+        BENCH_TRAINING | (!strcmp(o->memory, "low") ? BENCH_LOW_MEMORY : 0) | precision_task(o);
     ssm2d_status status = bench_model_config(o, &config, error);
     if (!status && processes()->size > 1
         && (o->simulate_threads != OPTION_UNSET || task > BENCH_TRAINING))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--simulate-threads, --memory low and --precision bf16 are measured in one "
+                    "--simulate-threads, --memory low and --precision are measured in one "
                     "process, not in %d",
                     processes()->size);
     if (!status && o->simulate_threads != OPTION_UNSET)
@@ -71,17 +77,16 @@ static const char *memory_name(int i)
 
 static const char *precision_name(int i)
 {
-    static const char *const names[] = {"float32", "bf16"};
-    return i < 2 ? names[i] : NULL;
+    static const char *const names[] = {"float32", "bf16", "bf16-tiles"};
+    return i < 3 ? names[i] : NULL;
 }
 
 static ssm2d_status check(const void *v, ssm2d_error *error)
 {
     const bench_values *o = v;
-    if (o->simulate_threads != OPTION_UNSET
-        && (!strcmp(o->memory, "low") || !strcmp(o->precision, "bf16")))
+    if (o->simulate_threads != OPTION_UNSET && (!strcmp(o->memory, "low") || precision_task(o)))
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "--simulate-threads cannot be combined with --memory low or --precision bf16");
+                    "--simulate-threads cannot be combined with --memory low or --precision");
     return bench_model_check(v, error);
 }
 
@@ -94,7 +99,7 @@ static const option options[] = {
     {"memory", OPTION_CHOICE, BENCH_AT(memory), "as --memory of train; low is timed beside normal",
      .choice = memory_name, .default_value = "normal"},
     {"precision", OPTION_CHOICE, BENCH_AT(precision),
-     "as --precision of train; bf16 is timed beside float32", .choice = precision_name,
+     "as --precision of train; others are timed beside float32", .choice = precision_name,
      .default_value = "float32"},
     {0}};
 

@@ -8,16 +8,25 @@
 #include "ops/ops.h"
 #include "optim/flat.h"
 #include "train/onednn.h"
+#include "train/precision.h"
 
-static ssm2d_status make_graph(bench_training *t, const model_config *c, size_t batch, int task,
+static train_precision precision_of(int kind)
+{
+    return kind & BENCH_BFLOAT16         ? TRAIN_PRECISION_BF16
+           : kind & BENCH_BFLOAT16_TILES ? TRAIN_PRECISION_BF16_TILES
+                                         : TRAIN_PRECISION_FLOAT32;
+}
+
+static ssm2d_status make_graph(bench_training *t, const model_config *c, size_t batch, int kind,
                                ssm2d_error *error)
 {
     ssm2d_status status = weights_create(t->context, c, &t->weights, error);
     if (!status) status = graph_create(t->context, 1, &t->graph, error);
     if (!status) status = onednn_use(t->graph, error);
     if (status) return status;
-    t->graph->saves_memory = (task & BENCH_LOW_MEMORY) != 0;
-    if (task & BENCH_BFLOAT16) t->graph->factors = ELEMENT_BFLOAT16;
+    t->graph->saves_memory = (kind & BENCH_LOW_MEMORY) != 0;
+    status = precision_use(t->graph, precision_of(kind), &t->products, error);
+    if (status) return status;
     tensor *logits = model_build(t->graph, c, batch);
     t->targets = graph_input(t->graph, "targets", 2, (size_t[]){batch, (size_t)c->outputs});
     t->loss = cross_entropy(t->graph, logits, t->targets);
@@ -57,10 +66,10 @@ static void fill(bench_training *t, size_t slices)
 }
 
 ssm2d_status bench_training_create(ssm2d_context *context, const model_config *config, size_t batch,
-                                   size_t slices, int task, bench_training *t, ssm2d_error *error)
+                                   size_t slices, int kind, bench_training *t, ssm2d_error *error)
 {
     *t = (bench_training){.context = context};
-    ssm2d_status status = make_graph(t, config, batch, task, error);
+    ssm2d_status status = make_graph(t, config, batch, kind, error);
     if (!status) status = alloc_arrays(t, slices, error);
     if (!status) status = weights_init(t->weights, PARAM_ALL, 1, t->params, error);
     if (status) return status;

@@ -9,6 +9,7 @@
 
 typedef struct bench_training {
     ssm2d_context *context;
+    const char *products; /* the instructions that multiply bfloat16, or NULL */
     weights *weights;
     graph *graph;
     tensor *images, *targets, *loss;

@@ -1,5 +1,4 @@
-/* npm_pack - fetches a package by its name with the program npm: this tool does not use the network
- * itself. */
+/* npm_pack - fetches a package by its name with the program npm, which knows the registry. */
 #ifndef SSM2D_TOOLS_NPM_PACK_H
 #define SSM2D_TOOLS_NPM_PACK_H
 

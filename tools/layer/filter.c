@@ -46,7 +46,8 @@ static const option options[] = {
      "with --config: random seed of the parameters, instead of the one in FILE", .low = 0,
      .high = INT_MAX},
     {"run", OPTION_STRING, offsetof(values, run),
-     "run the layer that the model of this run has learned", .value = "RUN"},
+     "run the layer that the model of this run (a folder, a model file, or zoo:NAME) has learned",
+     .value = "RUN", .model = 1},
     {"block", OPTION_INT, offsetof(values, block),
      "with --run: use the layer of this block, counted from 1 (default: 1)", .low = 1,
      .high = 10000},
@@ -156,9 +157,10 @@ static ssm2d_status choose_layer(job *j, ssm2d_error *error)
     j->picture.batch = 1;
     if (o->config) return read_config(j, error);
     if (o->run) {
-        const filter_run what = {o->run,
-                                 run_weights_file(o->weights ? o->weights : run_weights_at(0)),
-                                 o->block == OPTION_UNSET ? 1 : (int)o->block,
+        run_file which;
+        const ssm2d_status status = run_weights_choose(o->run, o->weights, &which, error);
+        if (status) return status;
+        const filter_run what = {o->run, which, o->block == OPTION_UNSET ? 1 : (int)o->block,
                                  o->channel == OPTION_UNSET ? -1 : (int)o->channel};
         j->picture.batch = (size_t)j->picture.planes;
         return filter_run_layer(j->context, &what, &j->config, &j->params, error);

@@ -33,8 +33,9 @@ static const char *scale_at(int i)
 
 static const option options[] = {
     {"RUN", OPTION_LIST, offsetof(values, runs),
-     "folder of a run: draw the kernels of its model; several with --receptive-field",
-     .positional = 1, .optional = 1},
+     "folder of a run, a model file, or zoo:NAME: draw the kernels of its model; several with "
+     "--receptive-field",
+     .positional = 1, .optional = 1, .model = 1},
     {"receptive-field", OPTION_STRING, offsetof(values, receptive_field),
      "runs: draw the effective receptive field of each model instead, on this image, on test "
      "images of these data, or on those of the run (test)",
@@ -398,6 +399,11 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 {
     values o = *(const values *)v;
     o.figure3 |= o.figure2;
+    for (int i = 0; i < o.runs.count; i++) {
+        run_file which;
+        const ssm2d_status status = run_weights_choose(o.runs.words[i], o.weights, &which, error);
+        if (status) return status;
+    }
     if (!o.weights) o.weights = "last";
     if (!o.scale) o.scale = "panel";
     if (!o.runs.count && o.rows == OPTION_UNSET) o.rows = DEFAULT_SIDE;

@@ -59,9 +59,10 @@ static ssm2d_status draw(ssm2d_context *context, const kernels_run *what, const 
         titles[i] = text[i].row;
         titles[panels + i] = text[i].col;
     }
+    const int is_named = !run_names_data(what->folder, m->settings.options.data, NULL);
     dataset_title(m->settings.options.data, data, sizeof data);
-    snprintf(title, sizeof title, "Kernels learned by %s on %s", m->settings.model.model->name,
-             data);
+    snprintf(title, sizeof title, "Kernels learned by %s%s%s", m->settings.model.model->name,
+             is_named ? " on " : "", is_named ? data : "");
     snprintf(note, sizeof note,
              "Weight of the input at each offset from the output's position, all directions "
              "together, without D. Colours: %s.",

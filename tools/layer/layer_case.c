@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "layers/roesser/roesser_plan.h"
 #include "mixers/layer_json.h"
 
 #include <stdio.h>
@@ -15,7 +16,8 @@ int layer_case_param(const layer_case *c, int i, ssm2d_param *param)
 {
     if (!ssm2d_layer_param(&c->layer, i, param)) return 0;
     /* the authors' name */
-    if (c->layer.kind == &layer_ssm2d && !strcmp(param->name, "D")) param->name = "omega";
+    const int is_ssm2d = c->layer.kind == &layer_ssm2d || c->layer.kind == &layer_ssm2d_selective;
+    if (is_ssm2d && !strcmp(param->name, "D")) param->name = "omega";
     return 1;
 }
 
@@ -69,7 +71,7 @@ static ssm2d_status get_size(const char *path, const cJSON *root, const char *ke
 
 static ssm2d_status refuse_kind(const char *path, const char *kind, ssm2d_error *error)
 {
-    char shown[40], names[64] = "";
+    char shown[40], names[192] = "";
     for (int i = 0; ssm2d_kind_name(i); i++) {
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s",
@@ -85,8 +87,8 @@ static ssm2d_status refuse_kind(const char *path, const char *kind, ssm2d_error 
 ssm2d_status layer_case_parse(const char *path, const cJSON *root, layer_case *c,
                               ssm2d_error *error)
 {
-    static const char *const plane[] = {"L1",   "L2",    "kind",   "name",
-                                        "seed", "batch", "arrays", NULL};
+    static const char *const plane[] = {"L1",    "L2",     "kind",   "name",     "seed",
+                                        "batch", "arrays", "inputs", "expected", NULL};
     static const char *const line[] = {"L", "kind", "name", "seed", "batch", "arrays", NULL};
     const char *name = NULL;
     ssm2d_error why;
@@ -96,6 +98,9 @@ ssm2d_status layer_case_parse(const char *path, const cJSON *root, layer_case *c
     if (!kind) return refuse_kind(path, name, error);
     const char *const *keys = kind->raster ? line : plane;
     c->layer = layer_file_default(kind);
+    /* cases are of published layers, whose transitions are tanh */
+    if (kind == &layer_roesser)
+        ((roesser_config *)(void *)&c->layer.values)->transition = ROESSER_TANH;
     c->grid = (ssm2d_grid){.axes = kind->raster ? 1 : 2, .extent = {1, 1, 1}};
     status = get_size(path, root, "batch", &c->batch, error);
     for (int i = 0; i < c->grid.axes && !status; i++)

@@ -39,7 +39,8 @@ static const char *bad_images_at(int i)
 }
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, a model file, or zoo:NAME",
+     .positional = 1, .model = 1},
     {"data", OPTION_STRING, offsetof(values, data),
      "other data with the same labels, instead of the run's", .value = "DATA"},
     {"split", OPTION_CHOICE, offsetof(values, split),
@@ -51,8 +52,10 @@ static const option options[] = {
      "resize images to this side in pixels, or to ROWSxCOLS, and adapt the model; the size of "
      "training when not given",
      .value = "SIZE"},
-    {"weights", OPTION_CHOICE, offsetof(values, weights), "weights of the latest or the best epoch",
-     .choice = run_weights_at, .default_value = "last"},
+    {"weights", OPTION_CHOICE, offsetof(values, weights),
+     "weights of the latest or the best epoch; when not given, the latest, or those of the model "
+     "file",
+     .choice = run_weights_at},
     {"batch", OPTION_INT, offsetof(values, batch), "images per batch", .low = 1, .high = 65536,
      .default_value = "128"},
     {"eval-crop", OPTION_DOUBLE, offsetof(values, eval_crop),
@@ -316,10 +319,11 @@ static ssm2d_status prepare(ssm2d_context *context, const values *o, work *w, ss
 {
     loader_options lo;
     int size[2];
+    run_file which;
     run_model *m = &w->model;
     ssm2d_status status = image_size_of(o->image_size, size, error);
-    if (!status)
-        status = run_model_open(context, o->run, run_weights_file(o->weights), size, m, error);
+    if (!status) status = run_weights_choose(o->run, o->weights, &which, error);
+    if (!status) status = run_model_open(context, o->run, which, size, m, error);
     if (status) return status;
     w->opened = 1;
     if (o->confusion && !m->data.task->pair)
@@ -360,7 +364,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     eval_report r = {.model = &w.model,
                      .split = w.chosen.name,
                      .shown = w.chosen.shown,
-                     .weights = o->weights,
+                     .weights = run_weights_name(w.model.model->which),
                      .table = o->per_class,
                      .detail = &w.detail};
     progress p = progress_start("ssm2d eval: batch", 1);
@@ -393,7 +397,8 @@ done:
 }
 
 static const char about[] =
-    "Evaluates the model of a run on the test images of its data, or of other data with the same "
+    "Evaluates the model of a run, or a model file, on the test images of its data, or of other "
+    "data with the same "
     "labels: loss and the metrics of the task. With --image-size the images are resized, the "
     "model's position embedding and tables of relative positions are interpolated (bicubic), and "
     "the kernels of the 2-D SSM are computed for the new grid.";

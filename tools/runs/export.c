@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct values {
     const char *run, *config, *weights, *output, *image_size, *batch;
@@ -23,8 +22,8 @@ typedef struct values {
 } values;
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1,
-     .optional = 1},
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, a model file, or zoo:NAME",
+     .positional = 1, .model = 1, .optional = 1},
     {"output", OPTION_STRING, offsetof(values, output), "file to write: .onnx", .value = "FILE",
      .letter = 'o', .required = 1},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
@@ -75,7 +74,8 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     int size[2];
     size_t batch;
     if (!o->run == !o->config)
-        return fail(error, SSM2D_ERROR_ARGUMENT, "give the folder of a run or --config%s",
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "give the folder of a run, a model file, or --config%s",
                     o->run ? ", not both" : "");
     if (o->config && !o->weights)
         return fail(error, SSM2D_ERROR_ARGUMENT, "--config needs --weights, a file");
@@ -109,7 +109,9 @@ static ssm2d_status open_model(ssm2d_context *context, const values *o, ssm2d_mo
     int image[2];
     ssm2d_status status = image_size_of(o->image_size, image, error);
     if (status || o->config) return status ? status : open_files(context, o, image, out, error);
-    const run_file which = run_weights_file(o->weights ? o->weights : run_weights_at(0));
+    run_file which;
+    status = run_weights_choose(o->run, o->weights, &which, error);
+    if (status) return status;
     return model_open_run(context, o->run, which, image, out, error);
 }
 
@@ -243,14 +245,6 @@ static void free_notes(ssm2d_context *context, export_notes *n)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static ssm2d_status check_output(const values *o, ssm2d_error *error)
-{
-    struct stat info;
-    if (o->force || lstat(o->output, &info) || S_ISDIR(info.st_mode)) return SSM2D_OK;
-    return fail(error, SSM2D_ERROR_ARGUMENT, "%s: exists already: --force replaces it",
-                text_path(o->output));
-}
-
 static void report(const values *o, const model_config *c, size_t batch)
 {
     char count[32] = "any number of";
@@ -281,7 +275,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     size_t batch;
     ssm2d_status status = model_export_available(error);
     if (!status) status = batch_of(o->batch, &batch, error);
-    if (!status) status = check_output(o, error);
+    if (!status) status = written_check(o->output, o->force, error);
     if (!status) status = open_model(context, o, &m, error);
     if (!status) status = make_notes(context, m, &notes, error);
     if (status) goto done;
@@ -290,6 +284,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                                .batch = batch,
                                .features = o->features == OPTION_UNSET ? 0 : (int)o->features,
                                .file = {.path = o->output,
+                                        .quantized = m->quantized,
                                         .notes = notes.count,
                                         .note = notes.list,
                                         .progress = progress_hook,

@@ -29,7 +29,8 @@ typedef struct values {
 } values;
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run", .positional = 1},
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, a model file, or zoo:NAME",
+     .positional = 1, .model = 1},
     {"IMAGE", OPTION_LIST, offsetof(values, images),
      "image files, or folders, which are searched recursively", .positional = 1},
     {"top", OPTION_INT, offsetof(values, top),
@@ -248,11 +249,13 @@ static ssm2d_status predict_all(job *j, const listing *files, ssm2d_error *error
 }
 
 /* The weights of --weights; else the best, if they exist. */
-static const char *choose_weights(const values *o)
+static ssm2d_status choose_weights(const values *o, run_file *which, ssm2d_error *error)
 {
     char path[RUN_PATH];
-    if (o->weights) return o->weights;
-    return run_path(o->run, RUN_BEST, path, NULL) || access(path, F_OK) ? "last" : "best";
+    const ssm2d_status status = run_weights_choose(o->run, o->weights, which, error);
+    if (!o->weights && !run_path(o->run, RUN_BEST, path, NULL) && !access(path, F_OK))
+        *which = RUN_BEST;
+    return status;
 }
 
 static ssm2d_status check_values(const void *v, ssm2d_error *error)
@@ -267,17 +270,19 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     const values *o = v;
-    job j = {.context = context, .options = o, .weights = choose_weights(o)};
+    job j = {.context = context, .options = o};
     listing files = {.context = context};
     int size[2];
+    run_file which;
     ssm2d_status status = image_size_of(o->image_size, size, error);
+    if (!status) status = choose_weights(o, &which, error);
     if (!status) status = find_files(&o->images, &files, error);
-    if (!status)
-        status = run_model_open(context, o->run, run_weights_file(j.weights), size, &j.m, error);
+    if (!status) status = run_model_open(context, o->run, which, size, &j.m, error);
     if (status) {
         listing_free(&files);
         return status;
     }
+    j.weights = run_weights_name(j.m.model->which);
     report_ignored("predict", files.ignored, files.first_ignored);
     j.outputs = run_data_outputs(&j.m.data);
     const size_t count = (size_t)j.outputs.count;
@@ -287,8 +292,8 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     if (!isnan(o->eval_crop)) prepare.crop = o->eval_crop;
     with.preparation = &prepare;
     if ((status = session_create(context, j.m.model, &with, &j.session, error))) goto done;
-    j.out = mem_alloc(context, ssm2d_session_output_of(j.session).numbers * sizeof *j.out);
-    j.values = mem_alloc(context, ssm2d_session_output_of(j.session).numbers * sizeof *j.values);
+    j.out = mem_alloc(context, ssm2d_session_output_of(j.session).count * sizeof *j.out);
+    j.values = mem_alloc(context, ssm2d_session_output_of(j.session).count * sizeof *j.values);
     if (!j.out || !j.values) {
         status = fail_memory(error, "%zu outputs", count);
         goto done;
@@ -309,7 +314,8 @@ done:
 }
 
 static const char about[] =
-    "Predicts the labels of images with the model of a run: resizes each image to the model's "
+    "Predicts the labels of images with the model of a run, or a model file: resizes each image to "
+    "the model's "
     "image size, and prints a line with the likeliest labels and their probabilities; for a model "
     "of binary labels, the attributes above 50 %. Files that cannot be read are reported and "
     "skipped. The training data are not needed. Images are rotated by their EXIF orientation, and "

@@ -3,7 +3,7 @@
 #include "core/arith.h"
 #include "core/context.h"
 #include "core/status.h"
-#include "inference/trained_model.h"
+#include "inference/model_file.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/text.h"
@@ -24,10 +24,11 @@ typedef struct values {
 } values;
 
 static const option options[] = {
-    {"config", OPTION_STRING, offsetof(values, config), "configuration of the model, JSON",
-     .value = "FILE", .required = 1},
-    {"weights", OPTION_STRING, offsetof(values, weights), "weights of the model, safetensors",
-     .value = "FILE", .required = 1},
+    {"config", OPTION_STRING, offsetof(values, config),
+     "configuration of the model, JSON; a model file has its own", .value = "FILE"},
+    {"weights", OPTION_STRING, offsetof(values, weights),
+     "weights of the model, safetensors; without --config, a model file or zoo:NAME",
+     .value = "FILE", .required = 1, .model = 1},
     {"input", OPTION_STRING, offsetof(values, input),
      "images, .npy (batch, channels, rows, columns)", .value = "FILE", .required = 1},
     {"out", OPTION_STRING, offsetof(values, out), "logits to write, .npy (batch, outputs)",
@@ -130,6 +131,7 @@ done:
 
 static ssm2d_status read_weights(job *j, ssm2d_error *error)
 {
+    if (j->model) return SSM2D_OK; /* a model file */
     const weights_options with = {.seed = (uint64_t)j->options->seed};
     weights_report report;
     const ssm2d_status status =
@@ -231,16 +233,33 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     return SSM2D_OK;
 }
 
+static ssm2d_status read_config(job *j, ssm2d_error *error)
+{
+    ssm2d_error why;
+    ssm2d_status status = model_config_read(j->context, j->options->config, &j->config, error);
+    if (status) return status;
+    status = model_config_finish(&j->config, &why);
+    return status ? fail(error, status, "%s: %s", text_path(j->options->config), why.line)
+                  : SSM2D_OK;
+}
+
+static ssm2d_status open_file(job *j, ssm2d_error *error)
+{
+    const char *path = j->options->weights;
+    if (!model_file_is(path))
+        return fail(error, SSM2D_ERROR_ARGUMENT,
+                    "%s: is not a model file: give one, or --config and a file of weights",
+                    text_path(path));
+    const ssm2d_status status = model_open_run(j->context, path, RUN_MODEL, NULL, &j->model, error);
+    if (!status) j->config = j->model->config;
+    return status;
+}
+
 static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
 {
     job j = {.context = context, .options = v};
-    ssm2d_error why;
-    ssm2d_status status = model_config_read(context, j.options->config, &j.config, error);
+    ssm2d_status status = j.options->config ? read_config(&j, error) : open_file(&j, error);
     if (status) goto done;
-    if ((status = model_config_finish(&j.config, &why))) {
-        fail(error, status, "%s: %s", text_path(j.options->config), why.line);
-        goto done;
-    }
     j.outputs = (size_t)j.config.outputs;
     if ((status = read_images(&j, error))) goto done;
     if (j.options->labels && (status = read_labels(&j, error))) goto done;

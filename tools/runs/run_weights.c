@@ -1,11 +1,23 @@
 #include "run_weights.h"
 
 #include "core/status.h"
+#include "inference/model_file.h"
 #include "io/text.h"
 
 #include <stdio.h>
 
 enum { MAX_SIDE = 16384 };
+
+ssm2d_status run_weights_choose(const char *run, const char *given, run_file *which,
+                                ssm2d_error *error)
+{
+    *which = run_weights_file(given ? given : run_weights_at(0));
+    if (!given || !model_file_is(run)) return SSM2D_OK;
+    return fail(
+        error, SSM2D_ERROR_ARGUMENT,
+        "--weights=%s: %s is a model file, which has the weights of one epoch: leave it out", given,
+        text_path(run));
+}
 
 ssm2d_status image_size_of(const char *text, int size[2], ssm2d_error *error)
 {

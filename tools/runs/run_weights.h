@@ -21,5 +21,14 @@ static inline run_file run_weights_file(const char *name)
 {
     return strcmp(name, "best") ? RUN_MODEL : RUN_BEST;
 }
+/* The name of weights that were opened. */
+static inline const char *run_weights_name(run_file which)
+{
+    return run_weights_at(which == RUN_BEST);
+}
+/* The same file where --weights may be missing (NULL): then the latest. Refuses --weights for a
+ * model file, which has the weights of one epoch. */
+ssm2d_status run_weights_choose(const char *run, const char *given, run_file *which,
+                                ssm2d_error *error);
 
 #endif

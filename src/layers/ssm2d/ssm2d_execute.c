@@ -1,5 +1,6 @@
 /* ssm2d_execute - planning, forward and backward of the 2-D SSM, for one number type; calls the
  * functions of ssm2d_internal.h in their order. */
+#include "layers/output_norm.h"
 #include "layers/ssm2d/assign.h"
 #include "layers/ssm2d/ssm2d_internal.h"
 #include "layers/ssm2d/scan.h"
@@ -14,9 +15,20 @@ static int has_end(const ssm2d_kind_plan *p)
     return p->config.layer_norm || p->config.activation;
 }
 
+static output_norm norm_of(const ssm2d_kind_plan *p)
+{
+    return (output_norm){.z = p->at.z,
+                         .dz = p->at.dz,
+                         .values = p->at.norm,
+                         .sums = p->at.norm_sums,
+                         .gamma = p->params.gamma,
+                         .beta = p->params.beta};
+}
+
 static void end_apply(const ssm2d_kind_plan *p, ssm2d_workspace *ws, void *y)
 {
-    if (p->config.layer_norm) output_norm_apply(p, ws, y);
+    const output_norm norm = norm_of(p);
+    if (p->config.layer_norm) output_norm_apply(&p->base, &norm, ws, y);
     if (p->config.activation) output_silu_apply(p, ws, y);
 }
 
@@ -49,7 +61,7 @@ static void plan_regions(ssm2d_kind_plan *p)
     }
     if (p->config.layer_norm) {
         p->at.norm = plan_reserve(&p->base, 2 * H, size);
-        if (training) p->at.norm_sums = plan_reserve(&p->base, output_norm_sums(p), size);
+        if (training) p->at.norm_sums = plan_reserve(&p->base, output_norm_sums(&p->base), size);
     }
 }
 
@@ -136,7 +148,8 @@ static void backward(const ssm2d_plan *base, ssm2d_workspace *ws, const void *pa
                      const void *dy, void *du, void *dparams)
 {
     const ssm2d_kind_plan *p = ssm2d_plan_of(base);
-    if (p->config.layer_norm) output_norm_backward(p, ws, dy, dparams);
+    const output_norm norm = norm_of(p);
+    if (p->config.layer_norm) output_norm_backward(&p->base, &norm, ws, dy, dparams);
     if (p->config.activation) output_silu_backward(p, ws, dy);
     if (has_end(p)) dy = REGION(void, ws, dz);
     if (p->conv)

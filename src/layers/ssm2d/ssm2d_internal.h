@@ -42,12 +42,6 @@ void directions_prepare(const ssm2d_kind_plan *plan, ssm2d_workspace *ws);
 void directions_adjoint(const ssm2d_kind_plan *plan, ssm2d_workspace *ws);
 kernel_fetch directions_fetch; /* reads the gradient in ktable */
 
-/* output_norm.c: y = LayerNorm(z), and z, dy -> dz; adds dgamma, dbeta to dparams unless NULL. */
-void output_norm_apply(const ssm2d_kind_plan *plan, ssm2d_workspace *ws, real *y);
-void output_norm_backward(const ssm2d_kind_plan *plan, ssm2d_workspace *ws, const real *dy,
-                          real *dparams);
-size_t output_norm_sums(const ssm2d_kind_plan *plan);
-
 /* output_silu.c: y = SiLU(z), and z, dy -> dz. */
 void output_silu_apply(const ssm2d_kind_plan *plan, ssm2d_workspace *ws, real *y);
 void output_silu_backward(const ssm2d_kind_plan *plan, ssm2d_workspace *ws, const real *dy);

@@ -38,7 +38,7 @@ static pieces cut(size_t tokens, size_t width, size_t v_width, int back, real *s
                 .v_wide = padded(v_width)};
     const size_t tile = s.M * s.across;
     size_t at = 0;
-#define PIECE(name, numbers) (s.name = scratch + at, at += (numbers))
+#define PIECE(name, count) (s.name = scratch + at, at += (count))
     PIECE(kt, width * s.across);
     PIECE(p, tile);
     PIECE(rows, s.M * (s.wide > s.v_wide ? s.wide : s.v_wide));

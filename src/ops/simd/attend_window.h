@@ -133,7 +133,7 @@ static window_pieces cut_window(size_t tokens, size_t width, size_t v_width, int
     window_pieces s = {.wide = padded(width), .v_wide = padded(v_width)};
     const size_t widest = s.wide > s.v_wide ? s.wide : s.v_wide;
     size_t at = 0;
-#define PIECE(name, numbers) (s.name = scratch + at, at += (numbers))
+#define PIECE(name, count) (s.name = scratch + at, at += (count))
     PIECE(q, tokens * s.wide);
     PIECE(k, tokens * s.wide);
     PIECE(v, tokens * s.v_wide);

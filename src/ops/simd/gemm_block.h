@@ -15,9 +15,9 @@ typedef struct ahead {
     size_t step, rows, row, left;
 } ahead;
 
-INLINE ahead fetch_rows(const real *first, size_t step, size_t rows, size_t numbers)
+INLINE ahead fetch_rows(const real *first, size_t step, size_t rows, size_t count)
 {
-    return (ahead){first, step, rows, 0, rows * ((numbers + LINE - 1) / LINE)};
+    return (ahead){first, step, rows, 0, rows * ((count + LINE - 1) / LINE)};
 }
 
 INLINE void fetch_next(ahead *f, int to_write)

@@ -80,8 +80,7 @@ typedef struct attend_args {
 
 /* The same with softmax for few tokens, as many as fit the first cache with all their scores. Token
  * t is row order[t] of q, k, v and out, and none where that is negative: zeros are read and nothing
- * is written. bias, mask and dbias are [tokens][attend_window_row(tokens)], by key and then query.
- */
+ * is written. bias, mask and dbias are [tokens][row(tokens)], by key and then query. */
 typedef struct attend_window_args {
     size_t tokens, width, v_width;
     size_t q_row, k_row, v_row, out_row;
@@ -90,15 +89,22 @@ typedef struct attend_window_args {
     const real *q, *k, *v;
     real *out;
     const real *bias, *mask; /* each may be NULL */
-    real *lse;               /* [attend_window_row(tokens)], as in attend_args */
+    real *lse;               /* [row(tokens)], as in attend_args */
 
     const real *dout;
     real *dq, *dk, *dv; /* each may be NULL */
     int dq_adds, dk_adds, dv_adds;
     real *dbias; /* added to; may be NULL */
 
-    real *scratch; /* attend_window_scratch_size elements, aligned to 64 bytes */
+    real *scratch; /* scratch_size elements, aligned to 64 bytes */
 } attend_window_args;
+
+typedef struct attend_window_table {
+    size_t (*row)(size_t tokens); /* the tokens, rounded up */
+    size_t (*scratch_size)(size_t tokens, size_t width, size_t v_width, int back);
+    void (*forward)(const attend_window_args *a);
+    void (*backward)(const attend_window_args *a);
+} attend_window_table;
 
 typedef struct gemm_table {
 #define BODY(result, name, parameters) result(*name) parameters;
@@ -106,12 +112,30 @@ typedef struct gemm_table {
 #include "ops/simd/gemm.def"
 #undef BODY
 #undef VALUE
+    const attend_window_table *attend_window; /* NULL in tables for factors in bfloat16 */
 } gemm_table;
 
-/* factors: ELEMENT_REAL or ELEMENT_BFLOAT16. A product with bfloat16 has the same bits whichever
- * instructions compute it; NULL in the build for double, which has none. */
-const gemm_table *gemm_for(cpu_level level, element_type factors);
-/* That for bfloat16 without instructions made for it; for tests and measurements. */
-const gemm_table *gemm_bfloat16_plain(cpu_level level);
+/* For factors in float32. */
+const gemm_table *gemm_for(cpu_level level);
+
+/* For factors in bfloat16: the order in which their products are added, on which the bits of a
+ * product depend. All machines have both, and a product has the same bits on all of them. */
+typedef enum gemm_order {
+    GEMM_PAIRS, /* that of AVX512-BF16's vdpbf16ps (gemm_pairs.h) */
+    GEMM_TILES, /* that of AMX's tdpbf16ps (tiles_emulated.h) */
+    GEMM_ORDERS
+} gemm_order;
+
+typedef struct gemm_body {
+    const char *name;
+    const gemm_table *table;
+    int emulates; /* it does by other instructions what there is one for */
+} gemm_body;
+
+/* Lists the tables of an order that this machine has for an instruction set: the one that every
+ * machine with it has first, then those with instructions made for the order. Which of them is
+ * fastest has to be measured. Returns their count: 0 in the build for double, which has none. */
+enum { GEMM_BODIES = 2 };
+int gemm_bfloat16_bodies(cpu_level level, gemm_order order, gemm_body bodies[GEMM_BODIES]);
 
 #endif

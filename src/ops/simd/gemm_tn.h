@@ -27,26 +27,6 @@ static void tn_pack(real *to, const real *x, size_t x_row, size_t rows, size_t c
         tn_pack_panel(to, x + j, x_row, rows, cols - j < PANEL ? cols - j : PANEL);
 }
 
-/* db (+)= the sum of the rows of dy, two vectors of columns at a time */
-static void tn_bias(real *db, const real *dy, size_t dy_row, size_t rows, size_t cols, int adds)
-{
-    size_t c = 0;
-    for (; c + PANEL <= cols; c += PANEL) {
-        vec one = {0}, two = {0};
-        for (size_t r = 0; r < rows; r++) {
-            one += load(dy + r * dy_row + c);
-            two += load(dy + r * dy_row + c + LANES);
-        }
-        store(db + c, adds ? load(db + c) + one : one);
-        store(db + c + LANES, adds ? load(db + c + LANES) + two : two);
-    }
-    for (; c < cols; c++) {
-        real sum = 0;
-        for (size_t r = 0; r < rows; r++) sum += dy[r * dy_row + c];
-        db[c] = adds ? db[c] + sum : sum;
-    }
-}
-
 /* Fetches what the next block adds to: it is in the second cache at best, and a block begins with
  * it. */
 INLINE void tn_fetch(const real *c, size_t c_row, size_t rows, size_t columns)

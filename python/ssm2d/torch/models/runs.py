@@ -10,8 +10,8 @@ import os
 from contextlib import contextmanager
 from typing import Optional
 
-from ...files import read_json, write_whole
-from ...safetensors import save_safetensors
+from ...files import parse_json, read_json, write_whole
+from ...safetensors import read_safetensors, save_safetensors
 from ..layer import BACKENDS
 from . import config as configs
 from .blocks import Model
@@ -31,6 +31,7 @@ FILES = ("train.json", "config.json", "data.json", "model.safetensors", "best.sa
 # imported weights.
 KEPT = ("data", "val_fraction", "train_fraction", "split_seed", "bad_images", "max_pixels", "loss")
 NO_DATA = "none"
+FILE_VERSION = "1"  # of model files
 
 
 def build(config: dict, backend: str) -> Model:
@@ -100,14 +101,20 @@ def _finish(model: Model, image_size) -> Model:
     return model if image_size is None else model.resized(image_size)
 
 
-def load_run(folder, weights: str = "last", *, backend: str = "auto", image_size=None) -> Model:
+def load_run(folder, weights: Optional[str] = None, *, backend: str = "auto",
+             image_size=None) -> Model:
     """The model of a run, as an nn.Module in evaluation mode.
 
-    weights: "last", of the latest epoch, or "best"
+    folder: of the run, or a model file, which `ssm2d quantize` makes of one
+    weights: "last", of the latest epoch (default), or "best"; a model file has those of one epoch
     backend: of its mixers: "auto" (the library for CPU tensors, PyTorch operations for others),
         "library", or "torch" (only PyTorch operations, on any device)
     image_size: (rows, columns) other than those of training: positions are interpolated"""
     folder = os.fspath(folder)
+    if os.path.isfile(folder):
+        return _load_file(folder, weights, backend, image_size)
+    if weights is None:
+        weights = "last"
     if weights not in WEIGHTS:
         raise ValueError(f"weights={weights!r}: use one of {', '.join(map(repr, WEIGHTS))}")
     paths = {name: os.path.join(folder, name) for name in FILES}
@@ -116,20 +123,48 @@ def load_run(folder, weights: str = "last", *, backend: str = "auto", image_size
     settings = read_json(paths["train.json"])
     config = configs.parse(paths["config.json"], read_json(paths["config.json"]))
     _check_same(paths, config, _trained(paths["train.json"], settings))
-    data = _read_data(paths["data.json"], config["classes"])
+    data = _read_data(paths["data.json"], read_json(paths["data.json"]), config["classes"])
     path = os.path.join(folder, WEIGHTS[weights])
     if not os.path.exists(path):
         raise FileNotFoundError(f"{path}: does not exist: it is written at the end of an epoch")
     model = _load(paths["config.json"], config, path, backend)
+    _describe(model, paths["train.json"], settings, paths["data.json"], data)
+    return _finish(model, image_size)
+
+
+def _describe(model: Model, settings_path: str, settings: dict, data_path: str,
+              data: dict) -> None:
+    """Sets what a model knows of its data and the preparation of images."""
     model.classes, model.labels = data["classes"], data.get("labels", "class")
     try:
-        model.preprocess = _preprocess(config, data["mean"], data["std"],
-                                       _preparation(paths["train.json"], settings))
+        model.preprocess = _preprocess(model.config, data["mean"], data["std"],
+                                       _preparation(settings_path, settings))
     except ValueError as error:
-        raise ValueError(f"{paths['data.json']}: {error}") from None
+        raise ValueError(f"{data_path}: {error}") from None
     model.evaluation = {key: settings[key] for key in KEPT if key in settings}
     if "images" in data:
         model.evaluation["images"] = data["images"]
+
+
+def _load_file(path: str, weights: Optional[str], backend: str, image_size) -> Model:
+    if weights is not None:
+        raise ValueError(f"weights={weights!r}: {path} is a model file, which has the weights of "
+                         "one epoch: leave it out")
+    notes = read_safetensors(path)[1]
+    version = notes.get("ssm2d_model")
+    if version != FILE_VERSION:
+        raise ValueError(f"{path}: is not a model file: it has no \"ssm2d_model\" in its metadata"
+                         if version is None else f"{path}: is a model file of version "
+                         f"{version!r:.40}; this version of ssm2d reads version {FILE_VERSION}")
+    parts = {}
+    for key in ("config", "data", "evaluation"):
+        if key not in notes:
+            raise ValueError(f"{path}: \"{key}\" is missing in its metadata")
+        parts[key] = parse_json(f"{path}: {key}", notes[key].encode())
+    config = configs.parse(f"{path}: config", parts["config"])
+    data = _read_data(f"{path}: data", parts["data"], config["classes"])
+    model = _load(f"{path}: config", config, path, backend)
+    _describe(model, f"{path}: evaluation", parts["evaluation"], f"{path}: data", data)
     return _finish(model, image_size)
 
 
@@ -160,8 +195,7 @@ def _preparation(path: str, settings: dict) -> dict:
     return {"eval_crop": crop, "interpolation": kind}
 
 
-def _read_data(path: str, classes: int) -> dict:
-    data = read_json(path)
+def _read_data(path: str, data: dict, classes: int) -> dict:
     names = data.get("classes")
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise ValueError(f"{path}: \"classes\" is not a list of names")
