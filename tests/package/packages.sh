@@ -5,14 +5,13 @@
 #   debs SUITE    bookworm, trixie: `make deb` in a system of the suite; lintian finds no error; the
 #                 packages are installed and used in a clean one (use_debs.sh)
 #   bundle SUITE  bullseye, bookworm, trixie, sid: the bundle of build/release (use_bundle.sh)
-#   python SUITE  bookworm, trixie: wheel and sdist with the PyTorch of the suite (use_wheel.sh)
 #
 # PACKAGES=.. chooses among these kinds, SUITES=.. among the suites. What is built is the last commit
 # (for the bundle: build/release). Needs root and debootstrap; systems are kept in PACKAGE_ROOTS.
 set -u
 cd "$(dirname "$0")/../.."
 roots=${PACKAGE_ROOTS:-${TMPDIR:-/tmp}/ssm2d-package-roots}
-kinds=${PACKAGES:-debs bundle python}
+kinds=${PACKAGES:-debs bundle}
 suites=${SUITES:-bullseye bookworm trixie sid}
 data=/usr/share/datasets/fashion-mnist
 passed=0 failed=0
@@ -60,14 +59,10 @@ bundle() {
     clean "$1" "$work/bundle" tests/package/use_bundle.sh /mnt
 }
 
-python() {
-    clean "$1" "$work" tests/package/use_wheel.sh
-}
-
 for kind in $kinds; do
     for suite in $suites; do
         case $kind-$suite in
-        debs-bullseye | debs-sid | python-bullseye | python-sid) continue ;;
+        debs-bullseye | debs-sid) continue ;;
         esac
         echo "packages: $kind $suite"
         if $kind "$suite"; then
