@@ -25,7 +25,10 @@ for command in dpkg-buildpackage dh dh_python3; do
 done
 mkdir -p "$output"
 output=$(cd "$output" && pwd)
-work=$(mktemp -d)
+# Always the same folder, so that ccache finds what an earlier call has compiled.
+work=$output/work
+rm -rf "$work"
+mkdir "$work"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 

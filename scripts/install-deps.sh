@@ -89,9 +89,42 @@ stages=$*
 [ "${PYTHON:-}" != 1 ] || stages="$stages python"
 for stage in $stages; do packages_of "$stage" > /dev/null; done
 
+# other_system: the command for a system that is not Debian, which has not been tried. The names are
+# those of the systems' package lists; a package that is missing from a list is left out here, and
+# cmake names what it lacks.
+other_system() {
+    if command -v dnf > /dev/null; then
+        echo dnf install gcc gcc-c++ cmake ninja-build pkgconf-pkg-config onednn-devel cjson-devel \
+            libspng-devel libjpeg-turbo-devel libwebp-devel libtiff-devel giflib-devel \
+            libheif-devel libarchive-devel cairo-devel protobuf-c-devel zlib-devel
+    elif command -v pacman > /dev/null; then
+        echo pacman -S base-devel cmake ninja pkgconf onednn cjson libspng libjpeg-turbo libwebp \
+            libtiff giflib libheif libarchive cairo protobuf-c zlib
+    elif command -v zypper > /dev/null; then
+        echo zypper install gcc gcc-c++ cmake ninja pkgconf cJSON-devel libspng-devel \
+            libjpeg8-devel libwebp-devel libtiff-devel giflib-devel libheif-devel \
+            libarchive-devel cairo-devel libprotobuf-c-devel zlib-devel
+    elif command -v apk > /dev/null; then
+        echo apk add build-base cmake ninja pkgconf cjson-dev libspng-dev libjpeg-turbo-dev \
+            libwebp-dev tiff-dev giflib-dev libheif-dev libarchive-dev cairo-dev protobuf-c-dev \
+            zlib-dev
+    elif command -v brew > /dev/null; then
+        echo brew install cmake ninja pkgconf onednn cjson libspng jpeg-turbo webp libtiff giflib \
+            libheif libarchive cairo protobuf-c zlib
+    fi
+}
+
 if ! command -v dpkg-query > /dev/null; then
     say "This is not a Debian system: nothing is installed. Needed, under Debian's names:" $packages
     for stage in $stages; do say "For $stage:" $(packages_of "$stage"); done
+    command=$(other_system)
+    if [ -n "$command" ]; then
+        say "The command for this system should be similar to this one, which is untested:"
+        say "    $command"
+        case $command in
+        zypper* | apk*) say "oneDNN (dnnl) has to be installed from its own sources there." ;;
+        esac
+    fi
     exit 0
 fi
 

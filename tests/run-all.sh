@@ -16,6 +16,8 @@
 #   fuzz      the fuzz targets, FUZZ_SECONDS each; if that is not set, with the same mutations in
 #             every run, so that a change does not fail because of an unrelated input
 #   gcc11     the oldest supported compiler (only with --long)
+#   packages  Debian packages and the bundle, used in clean systems made by debootstrap (only with
+#             --long; needs root)
 #   dev       the developer build, all tests (not among the default stages)
 #
 # Warnings are errors in every build. A failed build counts as one failed test; each build leaves
@@ -36,7 +38,7 @@ export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
 fuzz_seed=$([ -n "$LONG${FUZZ_SECONDS:-}" ] && echo 0 || echo 1)
 FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "$LONG" ] && echo 120 || echo 3)}
 stages="checks release python library clang asan tsan aarch64 musl fuzz"
-more="gcc11 dev"
+more="gcc11 packages dev"
 # Runs sync their files to the disk, which takes most of the time of many tests. So the files of
 # tests are in memory if there is enough, but on the disk with --long, or where TMPDIR says.
 kilobytes=$(df --output=avail -k /dev/shm 2> /dev/null | tail -n 1)
@@ -185,6 +187,10 @@ stage_python() {
     esac
 }
 stage_clang() { needs clang clang && both clang; }
+stage_packages() {
+    build release --preset release -DSSM2D_TOOL=ON -DSSM2D_TESTS=OFF \
+        && beside packages tests/package/packages.sh
+}
 stage_dev() { build dev --preset dev && run dev dev; }
 stage_tsan() { both tsan "${plain_addresses[@]}"; }
 stage_musl() { needs musl musl-gcc && both musl; }
@@ -224,7 +230,7 @@ stage_library() {
 
 if [ $# = 0 ]; then
     set -- $stages
-    [ -z "$LONG" ] || set -- "$@" gcc11
+    [ -z "$LONG" ] || set -- "$@" gcc11 packages
 fi
 for stage; do
     if ! declare -F "stage_$stage" > /dev/null; then
