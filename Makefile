@@ -3,7 +3,8 @@
 
 .DEFAULT_GOAL := help
 stages := checks release python library clang asan tsan aarch64 musl gcc11
-.PHONY: help demo test test-long build dev fuzz fuzz-nightly bench install clean deps $(stages)
+.PHONY: help demo test test-long test-packages build dev fuzz fuzz-nightly bench install deb bundle \
+	clean deps $(stages)
 
 help:
 	@echo 'make demo      install missing packages, build, train on real images, draw and classify'
@@ -28,6 +29,11 @@ help:
 	@echo '               the fuzz targets, ten minutes each, with a table of runs and coverage'
 	@echo 'make bench     the benchmark of the layer, and FFTW on the same convolution'
 	@echo 'make install   installs the release build (PREFIX=/usr/local, DESTDIR=)'
+	@echo 'make deb       Debian packages, in build/deb; make bundle: a .tar.gz of the tool and all that'
+	@echo '               it needs, for any Linux, in build/bundle (docs/install.md)'
+	@echo 'make test-packages'
+	@echo '               builds packages and bundle, and uses them in clean Debian 11, 12, 13 and sid'
+	@echo '               systems made by debootstrap; needs root, part of test-long'
 	@echo 'make clean     removes build/ and demo/'
 
 deps:
@@ -79,6 +85,20 @@ install:
 	cmake --preset release -DSSM2D_TOOL=ON -DSSM2D_TESTS=OFF
 	cmake --build --preset release
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
+
+deb:
+	@scripts/install-deps.sh deb
+	@packaging/deb.sh build/deb
+
+bundle:
+	@scripts/install-deps.sh bundle
+	cmake --preset release -DSSM2D_TOOL=ON -DSSM2D_TESTS=OFF
+	cmake --build --preset release
+	@packaging/bundle.sh build/release build/bundle
+
+test-packages:
+	@scripts/install-deps.sh packages
+	@tests/run-all.sh packages
 
 clean:
 	rm -rf build demo

@@ -28,7 +28,9 @@ function(ssm2d_mpi_module name wrapper)
   target_link_libraries(${name} PRIVATE ${words})
   set_target_properties(${name} PROPERTIES PREFIX "" # beside the tool, which looks for it there
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
-  install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ssm2d)
+  if(SSM2D_INSTALL)
+    install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ssm2d)
+  endif()
 endfunction()
 
 if(SSM2D_MPI AND NOT CMAKE_CROSSCOMPILING)

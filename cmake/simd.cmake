@@ -36,6 +36,22 @@ function(ssm2d_simd_files result baseline avx2 avx512)
   endif()
 endfunction()
 
+# ssm2d_vnni_files(RESULT AVX2 AVX512): the files for AVX2 and AVX-512 with VNNI if the compiler has
+# both, else none.
+function(ssm2d_vnni_files result avx2 avx512)
+  check_c_compiler_flag(-mavxvnni HAVE_AVXVNNI_FLAG)
+  check_c_compiler_flag(-mavx512vnni HAVE_AVX512VNNI_FLAG)
+  set(${result} PARENT_SCOPE)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND HAVE_AVXVNNI_FLAG
+      AND HAVE_AVX512VNNI_FLAG AND NOT SSM2D_EMULATE_AVX512)
+    set_source_files_properties(${avx2} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mavxvnni")
+    set(flags -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx512vnni -mfma
+      -mprefer-vector-width=512)
+    set_source_files_properties(${avx512} PROPERTIES COMPILE_OPTIONS "${flags}")
+    set(${result} ${avx2} ${avx512} PARENT_SCOPE)
+  endif()
+endfunction()
+
 # ssm2d_avx512bf16_files(RESULT FILES..): the files for AVX-512 with BF16 if the compiler has it,
 # else none.
 function(ssm2d_avx512bf16_files result)

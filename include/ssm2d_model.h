@@ -97,7 +97,8 @@ typedef struct ssm2d_model_info {
     int rows, cols, channels; /* of the training images; 1 channel: grey, 3: RGB */
     size_t parameters;        /* number of trained values */
     int blocks;               /* number of blocks; features can be taken after each */
-    /* How the weights of linear layers were stored: "float32" or "bfloat16". */
+    /* How the weights of linear layers were stored: "float32", "bfloat16" or "int8". In a model of
+     * type int8 they are multiplied as 8-bit integers. */
     const char *type;
     const char *card; /* of a model file: its description; NULL: it has none */
 } ssm2d_model_info;

@@ -9,6 +9,10 @@
 # ssm2d-root-SUITE in TMPDIR) and reused, with the packages that COMMAND has installed; remove the
 # folder to start again. The clone, /root/ssm2d inside, is new each time.
 #
+# FRESH_DISCARD=1 starts from the minimal system and throws away what COMMAND changes; what earlier
+# calls without it have installed is still there, so give it a FRESH_ROOT of its own. The folder
+# FRESH_SHARE is visible as /mnt, for reading only.
+#
 # The mirror is that of this system's apt; apt's download settings, proxy variables and local
 # certificates are copied. Mounts are in a separate namespace, and disappear with its last process.
 set -eu
@@ -53,7 +57,7 @@ make_root() {
     cp -L /etc/resolv.conf /etc/hosts "$1/etc/"
     if [ -d /usr/local/share/ca-certificates ]; then
         cp -r /usr/local/share/ca-certificates/. "$1/usr/local/share/ca-certificates/"
-        chroot "$1" update-ca-certificates > /dev/null
+        env -u TMPDIR chroot "$1" update-ca-certificates > /dev/null
     fi
 }
 
@@ -70,13 +74,28 @@ if [ ! -e "$root/etc/debian_version" ]; then
     trap - EXIT HUP INT TERM
 fi
 
-rm -rf "$root/root/ssm2d"
-git clone --quiet "$project" "$root/root/ssm2d"
+changes=
+if [ -n "${FRESH_DISCARD:-}" ]; then
+    changes=$(mktemp -d "$root-changes.XXXXXX")
+    trap 'rm -rf "$changes"' EXIT
+    trap 'exit 1' HUP INT TERM
+    mkdir "$changes/upper" "$changes/work" "$changes/root"
+fi
+share=
+[ -z "${FRESH_SHARE:-}" ] || share=$(cd "$FRESH_SHARE" && pwd)
 
 proxies=$(env | grep -iE '^(https?|ftp|all|no)_proxy=' || true)
-export root proxies
-exec unshare --mount --propagation private sh -c '
+export root proxies changes share project
+unshare --mount --propagation private sh -c '
     set -eu
+    if [ -n "$changes" ]; then
+        layers="lowerdir=$root,upperdir=$changes/upper,workdir=$changes/work"
+        root=$changes/root
+        mount -t overlay -o "$layers" overlay "$root"
+    fi
+    rm -rf "$root/root/ssm2d"
+    git clone --quiet "$project" "$root/root/ssm2d"
+    [ -z "$share" ] || mount --bind -o ro "$share" "$root/mnt"
     mount -t proc proc "$root/proc"
     mount --bind /sys "$root/sys"
     mount --bind /dev "$root/dev"

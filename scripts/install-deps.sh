@@ -3,7 +3,8 @@
 # nothing if all are installed. This is the only list of them.
 #
 # A STAGE of tests/run-all.sh adds the packages of that stage; `all` means every stage except python
-# (PYTHON=1 in the environment adds it). If a package of a stage is not available, on an old or
+# (PYTHON=1 in the environment adds it). `deb` and `bundle` are what `make deb` and `make bundle`
+# need. If a package of a stage is not available, on an old or
 # other distribution, the script says so, and the stage or test is skipped. Without the other
 # packages nothing can be built, and the script fails.
 set -eu
@@ -38,6 +39,12 @@ packages_of() {
         python3-numpy python3-onnx tcc ;;
     dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx tcc ;;
     library) echo abigail-tools ;;
+    # what packaging/debian needs beside the packages above
+    deb) echo debhelper dh-python libmpich-dev libopenmpi-dev lintian python3 python3-setuptools \
+        python3-wheel ;;
+    bundle) echo fonts-dejavu-core ;;
+    packages) echo debhelper debootstrap dh-python fonts-dejavu-core libmpich-dev libopenmpi-dev \
+        lintian python3 python3-setuptools python3-wheel ;;
     clang | asan | tsan | fuzz) ;;
     *)
         say "install-deps.sh: there is no stage '$1'"
@@ -75,7 +82,7 @@ install() {
 }
 
 stages=$*
-[ "$stages" != all ] || stages="checks release library aarch64 musl gcc11"
+[ "$stages" != all ] || stages="checks release library aarch64 musl gcc11 packages"
 [ "${PYTHON:-}" != 1 ] || stages="$stages python"
 for stage in $stages; do packages_of "$stage" > /dev/null; done
 

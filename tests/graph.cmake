@@ -38,8 +38,10 @@ endforeach()
 
 # Other types of elements than real, where that is float and where it is double.
 foreach(type "" _double)
-  layer_test(test_convert${type} graph)
-  target_link_libraries(test_convert${type} PRIVATE ssm2d_nn${type})
+  foreach(test test_convert test_keep)
+    layer_test(${test}${type} graph)
+    target_link_libraries(${test}${type} PRIVATE ssm2d_nn${type})
+  endforeach()
 endforeach()
 
 # Blocks of registers, in float and in double; each program goes through all instruction sets.
@@ -53,3 +55,7 @@ add_executable(test_gemm_bfloat16 test_gemm_bfloat16.c)
 target_link_libraries(test_gemm_bfloat16 PRIVATE test_frame ssm2d_nn ssm2d_objects)
 add_test(NAME graph_gemm_bfloat16 COMMAND test_gemm_bfloat16)
 set_tests_properties(graph_gemm_bfloat16 PROPERTIES LABELS graph TIMEOUT 600)
+add_executable(test_gemm_int8 test_gemm_int8.c)
+target_link_libraries(test_gemm_int8 PRIVATE test_frame ssm2d_nn ssm2d_objects)
+add_test(NAME graph_gemm_int8 COMMAND test_gemm_int8)
+set_tests_properties(graph_gemm_int8 PROPERTIES LABELS graph TIMEOUT 600)

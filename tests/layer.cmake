@@ -41,17 +41,25 @@ if(SSM2D_PLAIN_TESTS)
   layer_test(test_baselines "layer;threads" baseline_trial.c
     case.c plain/case_scan.c ${io}/npy.c ${io}/file.c ${io}/file_open.c
     ${io}/text.c)
+  layer_test(test_selective "layer;threads" baseline_trial.c
+    case.c plain/case_scan.c ${io}/npy.c ${io}/file.c ${io}/file_open.c ${io}/text.c)
   target_include_directories(test_golden PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(test_selective PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_include_directories(test_baselines PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 else()
   layer_test(test_golden layer case.c case_json.c ${PROJECT_SOURCE_DIR}/src/mixers/layer_json.c)
   layer_test(test_baselines "layer;threads" baseline_trial.c case.c case_json.c
     ${PROJECT_SOURCE_DIR}/src/mixers/layer_json.c)
+  layer_test(test_selective "layer;threads" baseline_trial.c case.c case_json.c
+    ${PROJECT_SOURCE_DIR}/src/mixers/layer_json.c)
+  target_link_libraries(test_selective PRIVATE ssm2d_io)
   target_link_libraries(test_golden PRIVATE ssm2d_io)
   target_link_libraries(test_baselines PRIVATE ssm2d_io)
 endif()
 target_compile_definitions(test_golden PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
 target_compile_definitions(test_baselines PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
+target_compile_definitions(test_selective
+  PRIVATE GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden-selective")
 layer_test(test_baseline_properties layer baseline_trial.c)
 layer_test(test_oracle "layer;slow")
 layer_test(test_properties layer)

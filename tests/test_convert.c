@@ -398,7 +398,7 @@ static void refuse(graph *g, int which)
     byte.scales = 1;
     switch (which) {
     case 0: add(g, x, half); break;
-    case 1: gelu(g, columns(g, half, 1, 2)); break;
+    case 1: silu(g, columns(g, half, 1, 2)); break;
     case 2: graph_set_type(g, gelu(g, x), ELEMENT_BFLOAT16, 0); break;
     case 3: graph_set_type(g, x, ELEMENT_INT8, 5); break;
     case 4: graph_set_type(g, x, ELEMENT_BFLOAT16, 1); break;
@@ -411,7 +411,7 @@ static void wrong_types_are_refused_by_name(void **state)
 {
     (void)state;
     const char *const want[][3] = {{"add", "bfloat16", "input 1"},
-                                   {"gelu", "bfloat16", "input 0"},
+                                   {"silu", "bfloat16", "input 0"},
                                    {"gelu", "bfloat16", "give"},
                                    {"int8", "5 scales", "\"x\""},
                                    {"bfloat16", "1 scales", "2 rows"},

@@ -10,6 +10,7 @@
 #include "io/text.h"
 #include "processes.h"
 #include "stop_signals.h"
+#include "zoo_model.h"
 
 #include <errno.h>
 #include <math.h>
@@ -174,6 +175,8 @@ static ssm2d_status add_word(parsing *p, const option *to, const char *word, ssm
 
 static ssm2d_status give_value(parsing *p, const option *o, const char *text, ssm2d_error *error)
 {
+    const ssm2d_status status = o->model ? zoo_resolve(&text, error) : SSM2D_OK;
+    if (status) return status;
     return o->kind == OPTION_LIST ? add_word(p, o, text, error)
                                   : set_value(o, text, place_of(p, o), error);
 }

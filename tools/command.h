@@ -71,6 +71,7 @@ typedef struct option {
     int positional; /* an argument without a name, in the order of the table */
     int optional;   /* a positional argument that may be missing though it has no default */
     int required;   /* an option that must be given */
+    int model;      /* a run or a model file: zoo:NAME stands for a file (zoo_model.h) */
 } option;
 
 typedef struct word_list {
@@ -127,7 +128,8 @@ typedef struct command {
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,
     command_models, command_train, command_eval, command_predict, command_curves, command_data,
-    command_reproduce, command_report, command_export, command_theory, command_quantize;
+    command_reproduce, command_report, command_export, command_theory, command_quantize,
+    command_zoo;
 
 /* Runs the tool; commands is a NULL-terminated list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);

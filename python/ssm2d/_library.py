@@ -111,8 +111,11 @@ def candidates() -> list:
         return [given]  # the requested file and no other
     name = "libssm2d.dylib" if sys.platform == "darwin" else "libssm2d.so"
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
-    return [path for path in (own if os.path.exists(own) else None,
-                              ctypes.util.find_library("ssm2d"), name) if path]
+    if os.path.exists(own):
+        return [own]
+    # until 1.0 the shared library's name has the minor version
+    versioned = ".".join([name, *map(str, API if API[0] == 0 else API[:1])])
+    return [path for path in (versioned, ctypes.util.find_library("ssm2d"), name) if path]
 
 
 def load() -> ctypes.CDLL:

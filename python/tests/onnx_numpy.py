@@ -81,6 +81,18 @@ BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": divide,
           "Expand": lambda x, shape: x * np.ones(shape, x.dtype)}
 
 
+def quantize(x, scale, zero):
+    kept = np.iinfo(zero.dtype)
+    return np.clip(np.rint(x / scale) + zero, kept.min, kept.max).astype(zero.dtype)
+
+
+def dequantize(q, scale, zero, axis=1):
+    side = [1] * q.ndim
+    if scale.ndim:
+        side[axis] = -1
+    return (q.astype("f4") - zero.reshape(side).astype("f4")) * scale.reshape(side)
+
+
 def compute(node, values: list, attributes: dict):
     kind = node.op_type
     if kind in UNARY:
@@ -112,6 +124,10 @@ def compute(node, values: list, attributes: dict):
         return batch_norm(*values, attributes)
     if kind == "Gemm":
         return gemm(*values[:2], values[2] if len(values) > 2 else 0, attributes)
+    if kind == "QuantizeLinear":
+        return quantize(*values)
+    if kind == "DequantizeLinear":
+        return dequantize(*values, attributes.get("axis", 1))
     if kind == "Conv":
         return conv(*values[:2], values[2] if len(values) > 2 else None, attributes)
     if kind == "Cast":

@@ -25,6 +25,11 @@ struct onnx_entry {
 };
 
 ssm2d_status onnx_status(const onnx_builder *b) { return b->status; }
+const quantized_linear *onnx_quantized(const onnx_builder *b, const tensor *weights)
+{
+    return quantization_find(b->quantized, weights->name);
+}
+
 const ssm2d_context *onnx_context(const onnx_builder *b) { return b->context; }
 
 void *onnx_fail(onnx_builder *b, ssm2d_status status, const char *format, ...)
@@ -243,6 +248,19 @@ const char *onnx_array(onnx_builder *b, const char *name, int rank, const size_t
                        const float *elements)
 {
     return by_contents(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, rank, shape, elements,
+                       sizeof *elements);
+}
+
+const char *onnx_int8(onnx_builder *b, const char *name, int rank, const size_t *shape,
+                      const int8_t *elements)
+{
+    return by_contents(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__INT8, rank, shape, elements,
+                       sizeof *elements);
+}
+
+const char *onnx_uint8(onnx_builder *b, int rank, const size_t *shape, const uint8_t *elements)
+{
+    return by_contents(b, NULL, ONNX__TENSOR_PROTO__DATA_TYPE__UINT8, rank, shape, elements,
                        sizeof *elements);
 }
 

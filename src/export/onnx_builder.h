@@ -11,6 +11,7 @@
 #define SSM2D_EXPORT_ONNX_BUILDER_H
 
 #include "graph/graph.h"
+#include "graph/quantization.h"
 
 typedef struct onnx_builder onnx_builder;
 
@@ -35,6 +36,9 @@ const char *onnx_value(onnx_builder *b, const tensor *t);
 /* The elements of a parameter; fails and returns NULL for any other tensor. */
 const float *onnx_params(onnx_builder *b, const tensor *t);
 
+/* How a layer with these weights is quantised; NULL: it is not. */
+const quantized_linear *onnx_quantized(const onnx_builder *b, const tensor *weights);
+
 /* ---- constants ------------------------------------------------------------------------------- */
 
 /* These are copied. Integers are for shapes, indices for Gather. */
@@ -45,6 +49,10 @@ const char *onnx_scalar(onnx_builder *b, double value);
 /* name: name of a new constant, unused if one with the same contents exists; NULL: any name. */
 const char *onnx_array(onnx_builder *b, const char *name, int rank, const size_t *shape,
                        const float *elements);
+/* The same of int8_t, or of uint8_t. */
+const char *onnx_int8(onnx_builder *b, const char *name, int rank, const size_t *shape,
+                      const int8_t *elements);
+const char *onnx_uint8(onnx_builder *b, int rank, const size_t *shape, const uint8_t *elements);
 /* Whether the file has space for `count` more elements of this size; if not, that is an error. Call
  * this before allocating large arrays. */
 int onnx_has_space(onnx_builder *b, size_t count, size_t size);

@@ -19,10 +19,11 @@ struct onnx_builder {
     ssm2d_context *context;
     const graph *graph;
     const float *params;
-    const char **values; /* [tensor_count], of our tensors; NULL: not exported yet */
-    onnx_list nodes;     /* Onnx__NodeProto */
-    onnx_list constants; /* Onnx__TensorProto */
-    onnx_list inputs;    /* const tensor: those of our graph's inputs that are used */
+    const quantization *quantized; /* or NULL */
+    const char **values;           /* [tensor_count], of our tensors; NULL: not exported yet */
+    onnx_list nodes;               /* Onnx__NodeProto */
+    onnx_list constants;           /* Onnx__TensorProto */
+    onnx_list inputs;              /* const tensor: those of our graph's inputs that are used */
     onnx_entry *node_bucket[ONNX_BUCKETS], *constant_bucket[ONNX_BUCKETS];
     size_t bytes; /* of constants */
     struct onnx_chunk *chunks;

@@ -96,15 +96,3 @@ const char *onnx_from_scale_shift(onnx_builder *b, const node *n)
     if (n->in[2]) y = onnx_join(b, "Add", y, table_row(b, n->in[2], row));
     return y;
 }
-
-/* W stays as it is in files, [out][in]: runtimes transpose it once. */
-const char *onnx_from_linear(onnx_builder *b, const node *n)
-{
-    const char *in[] = {onnx_in(b, n, 0), onnx_in(b, n, 1), n->in[2] ? onnx_in(b, n, 2) : NULL};
-    if (n->in[0]->rank == 2) {
-        const onnx_attribute a[] = {{.name = "transB", .kind = ONNX_INT, .integer = 1}, {0}};
-        return onnx_node(b, "Gemm", in[2] ? 3 : 2, in, a);
-    }
-    const char *y = onnx_join(b, "MatMul", in[0], onnx_transpose(b, in[1], ONNX_SHAPE(1, 0)));
-    return in[2] ? onnx_join(b, "Add", y, in[2]) : y;
-}

@@ -217,6 +217,7 @@ ssm2d_status onnx_graph_write(ssm2d_context *context, const graph *g, const floa
         return fail(error, SSM2D_ERROR_ARGUMENT, "a training graph cannot be exported to ONNX");
     ssm2d_status status = onnx_builder_create(context, g, params, &b, error);
     if (status) return status;
+    b->quantized = file->quantized;
     export_nodes(b, file);
     for (int i = 0; i < file->outputs; i++) name_output(b, &file->output[i]);
     const Onnx__ModelProto *m = describe_model(b, file);

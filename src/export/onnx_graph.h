@@ -3,6 +3,7 @@
 #define SSM2D_EXPORT_ONNX_GRAPH_H
 
 #include "graph/graph.h"
+#include "graph/quantization.h"
 
 /* A named output of the ONNX graph. */
 typedef struct onnx_output {
@@ -19,6 +20,7 @@ typedef struct onnx_file {
     const char *path, *name; /* name: of the ONNX graph */
     int outputs;
     const onnx_output *output;
+    const quantization *quantized; /* linear layers to write in 8 bits; or NULL */
     int notes;
     const onnx_note *note;
     /* The first axis of inputs and outputs is variable, regardless of its size in our graph. */

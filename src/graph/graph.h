@@ -151,6 +151,15 @@ struct graph {
      * they are multiplied; sums, and everything else, stay real. NULL: that of the context's
      * instruction set, with real factors. Set before building; sgemm is not used then. */
     const struct gemm_table *gemm;
+    /* In inference: the linear layers that are computed with 8-bit factors; borrowed, set before
+     * building. NULL: none. */
+    const struct quantization *quantization;
+    /* Nodes are run one at a time, so that a watcher finds the inputs of each in memory: set before
+     * finishing. */
+    int one_by_one;
+    /* Whether values that backward reads are kept in bfloat16 where models ask for it (keep, in
+     * ops/ops.h). Set before building. */
+    int keeps_bfloat16;
     /* Whether sgemm was out of memory in a run, which computed nothing useful then. Computing the
      * product another way would change the bits of a run unseen. The caller checks it. */
     _Atomic int out_of_memory;

@@ -102,7 +102,7 @@ int plan_row_chains(planner *p)
 {
     const graph *g = p->g;
     const size_t threads = (size_t)pool_threads(g->context->pool);
-    if (g->training) return 1;
+    if (g->training || g->one_by_one) return 1;
     for (int first = 0, end; first < g->node_count; first = end) {
         const node *n = g->nodes[first];
         end = first + 1;

@@ -2,11 +2,22 @@
 
 #include "core/context.h"
 #include "core/status.h"
+#include "ops/simd/gemm_table.h"
 
 #include <string.h>
 
+/* The table of matrix products with these factors: NULL for real ones, which is the graph's default;
+ * for bfloat16 that with instructions made for it, where there are any. */
+static const gemm_table *products(const ssm2d_context *context, element_type factors)
+{
+    gemm_body bodies[GEMM_BODIES];
+    if (factors != ELEMENT_BFLOAT16) return NULL;
+    return bodies[gemm_bfloat16_bodies(context->cpu, GEMM_PAIRS, bodies) - 1].table;
+}
+
 /* Builds the graph of the logits, or if blocks > 0, of the tokens after that many blocks. */
-static ssm2d_status build(evaluator *e, int blocks, ssm2d_error *error)
+static ssm2d_status build(evaluator *e, evaluator_precision precision, int blocks,
+                          ssm2d_error *error)
 {
     const model_config *c = &e->config;
     const model_family *family = c->model->family;
@@ -21,6 +32,8 @@ static ssm2d_status build(evaluator *e, int blocks, ssm2d_error *error)
                     "features=%d: use 1 to %d, the number of the model's blocks", blocks, depth);
     ssm2d_status status = graph_create(e->context, 0, &e->graph, error);
     if (status) return status;
+    e->graph->gemm = products(e->context, precision.factors);
+    e->graph->quantization = precision.quantized;
     e->out = blocks ? family->tokens(e->graph, c, graph_input(e->graph, "images", 4, shape), blocks)
                     : model_build(e->graph, c, e->batch);
     if ((status = graph_finish(e->graph, e->out, error))) return status;
@@ -28,8 +41,9 @@ static ssm2d_status build(evaluator *e, int blocks, ssm2d_error *error)
     return SSM2D_OK;
 }
 
-static ssm2d_status create(ssm2d_context *context, const model_config *config, size_t batch,
-                           int blocks, evaluator **out, ssm2d_error *error)
+static ssm2d_status create(ssm2d_context *context, const model_config *config,
+                           evaluator_precision precision, size_t batch, int blocks, evaluator **out,
+                           ssm2d_error *error)
 {
     size_t bytes;
     *out = NULL;
@@ -40,7 +54,7 @@ static ssm2d_status create(ssm2d_context *context, const model_config *config, s
     e->batch = batch;
     e->outputs = config->outputs;
     e->image = (size_t)config->channels * (size_t)config->image[0] * (size_t)config->image[1];
-    ssm2d_status status = build(e, blocks, error);
+    ssm2d_status status = build(e, precision, blocks, error);
     if (!status) {
         if (!__builtin_mul_overflow(batch, e->image * sizeof *e->part, &bytes))
             e->part = mem_alloc(context, bytes);
@@ -53,16 +67,18 @@ static ssm2d_status create(ssm2d_context *context, const model_config *config, s
     return status;
 }
 
-ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
-                              evaluator **out, ssm2d_error *error)
+ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config,
+                              evaluator_precision precision, size_t batch, evaluator **out,
+                              ssm2d_error *error)
 {
-    return create(context, config, batch, 0, out, error);
+    return create(context, config, precision, batch, 0, out, error);
 }
 
 ssm2d_status evaluator_create_tokens(ssm2d_context *context, const weights *w, const float *params,
-                                     size_t batch, int blocks, evaluator **out, ssm2d_error *error)
+                                     evaluator_precision precision, size_t batch, int blocks,
+                                     evaluator **out, ssm2d_error *error)
 {
-    ssm2d_status status = create(context, &w->config, batch, blocks, out, error);
+    ssm2d_status status = create(context, &w->config, precision, batch, blocks, out, error);
     if (!status) {
         evaluator *e = *out;
         e->params = mem_alloc(context, e->graph->param_count * sizeof *e->params);

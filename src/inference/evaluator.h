@@ -3,6 +3,7 @@
 #ifndef SSM2D_INFERENCE_EVALUATOR_H
 #define SSM2D_INFERENCE_EVALUATOR_H
 
+#include "graph/quantization.h"
 #include "models/weights.h"
 
 typedef struct evaluator {
@@ -18,14 +19,23 @@ typedef struct evaluator {
     float *params; /* evaluator of tokens: the weights of its graph; else NULL */
 } evaluator;
 
+/* What matrix products are computed with: ELEMENT_REAL or ELEMENT_BFLOAT16, and the layers with
+ * 8-bit factors, or NULL; borrowed. */
+typedef struct evaluator_precision {
+    element_type factors;
+    const quantization *quantized;
+} evaluator_precision;
+
 /* Creates an evaluator for batches of at most `batch` images, which the caller destroys. config is
  * one that model_config_finish has checked; it is copied. */
-ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config, size_t batch,
-                              evaluator **out, ssm2d_error *error);
+ssm2d_status evaluator_create(ssm2d_context *context, const model_config *config,
+                              evaluator_precision precision, size_t batch, evaluator **out,
+                              ssm2d_error *error);
 /* The same for the tokens after the first `blocks` blocks, at least one, with the weights to use;
  * those of these blocks are copied. */
 ssm2d_status evaluator_create_tokens(ssm2d_context *context, const weights *w, const float *params,
-                                     size_t batch, int blocks, evaluator **out, ssm2d_error *error);
+                                     evaluator_precision precision, size_t batch, int blocks,
+                                     evaluator **out, ssm2d_error *error);
 void evaluator_destroy(evaluator *e);
 /* Sets the weights to use from now on, of an evaluator of logits. They are borrowed and only read;
  * call this again whenever they change. */

@@ -339,6 +339,7 @@ void ssm2d_model_close(ssm2d_model *m)
     weights_destroy(m->weights);
     mem_free(context, m->params);
     mem_free(context, m->card);
+    mem_free(context, m->quantized);
     run_data_free(context, &m->data);
     mem_free(context, m);
     ssm2d_context_destroy(own);

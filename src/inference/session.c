@@ -99,10 +99,12 @@ static ssm2d_status make_evaluator(ssm2d_session *s, const ssm2d_session_options
     const ssm2d_model *m = s->model;
     const weights *w = s->weights ? s->weights : m->weights;
     const float *params = s->params ? s->params : m->params;
+    const evaluator_precision precision = {m->factors, m->quantized};
     if (o->features)
-        return evaluator_create_tokens(s->context, w, params, o->batch, o->features, &s->evaluator,
-                                       error);
-    ssm2d_status status = evaluator_create(s->context, &w->config, o->batch, &s->evaluator, error);
+        return evaluator_create_tokens(s->context, w, params, precision, o->batch, o->features,
+                                       &s->evaluator, error);
+    ssm2d_status status =
+        evaluator_create(s->context, &w->config, precision, o->batch, &s->evaluator, error);
     if (!status) evaluator_weights(s->evaluator, params);
     return status;
 }

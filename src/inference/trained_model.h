@@ -21,9 +21,11 @@ struct ssm2d_model {
     run_data data;
     augment_options augment;
     loss_kind loss;
-    run_file which;    /* of a run, and of the run that a file was made from: last or best */
-    element_type type; /* of the weights of linear layers in the file; in memory they are real */
-    char *card;        /* of a model file: a description; NULL: none */
+    run_file which;       /* of a run, and of the run that a file was made from: last or best */
+    element_type type;    /* of the weights of linear layers in the file; in memory they are real */
+    element_type factors; /* of matrix products: real, or bfloat16 where that is faster */
+    quantization *quantized; /* int8: the layers with 8-bit factors; else NULL */
+    char *card;              /* of a model file: a description; NULL: none */
 };
 
 /* Opens the model of a run, finished or not; `which` says which weights. Instead of a folder it may

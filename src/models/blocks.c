@@ -70,7 +70,7 @@ tensor *norm(builder *b, tensor *x, const char *part)
     const size_t dim = x->shape[x->rank - 1];
     const param_spec spec = {.rank = 1, .shape = {dim}, .role = PARAM_SCALE, .init = PARAM_ONES};
     tensor *gamma = block_param(b, spec, part, ".weight");
-    return layer_norm(b->g, x, gamma, block_bias(b, dim, part), b->norm_eps);
+    return layer_norm(b->g, keep(b->g, x), gamma, block_bias(b, dim, part), b->norm_eps);
 }
 
 tensor *norm_by_batch(builder *b, tensor *x, const char *part)

@@ -109,7 +109,7 @@ static tensor *block(builder *b, tensor *x, int dim, double rate)
         .rank = 1, .shape = {(size_t)dim}, .init = PARAM_CONSTANT, .scale = v->layer_scale};
     tensor *gamma = block_param(b, scale_spec, "gamma", "");
     tensor *y = norm(b, mixed(b, x), "norm");
-    y = gelu(b->g, dense(b, y, hidden_of(v, dim), 1, "mlp.fc1"));
+    y = gelu(b->g, keep_narrow(b->g, dense(b, y, hidden_of(v, dim), 1, "mlp.fc1")));
     y = scale_shift(b->g, dense(b, y, dim, 1, "mlp.fc2"), gamma, NULL, 0);
     return add(b->g, x, drop_path(b->g, y, rate));
 }

@@ -151,7 +151,7 @@ static tensor *window_attention(swin_builder *s, tensor *x, int is_shifted)
     const size_t D = (size_t)dim;
     const token_grid map = x->grid;
     tensor *table = s->v->relative_bias ? relative_table(s, map) : NULL;
-    tensor *qkv = dense(&s->b, x, 3 * dim, s->v->qkv_bias, "attn.qkv");
+    tensor *qkv = keep(g, dense(&s->b, x, 3 * dim, s->v->qkv_bias, "attn.qkv"));
     if (g->status) return NULL;
     if (!swin_windows_make(g->context, map, s->v->window, is_shifted, &w))
         return graph_no_memory(g);
@@ -167,7 +167,7 @@ static tensor *window_attention(swin_builder *s, tensor *x, int is_shifted)
                                           .masks = w.masks,
                                           .groups = w.windows});
     swin_windows_free(g->context, &w);
-    return dense(&s->b, x, dim, 1, "attn.proj");
+    return dense(&s->b, keep(g, x), dim, 1, "attn.proj");
 }
 
 static tensor *add_branch(swin_builder *s, tensor *x, tensor *branch)
@@ -183,7 +183,7 @@ static tensor *block(swin_builder *s, tensor *x, int is_shifted)
     tensor *y = mix_at(b, norm(b, x, "norm1"), PLACE_ATTN);
     x = add_branch(s, x, window_attention(s, y, is_shifted));
     y = dense(b, norm(b, x, "norm2"), hidden_of(s->v, dim), 1, "mlp.fc1");
-    y = gelu(b->g, mix_at(b, y, PLACE_FFN));
+    y = gelu(b->g, keep_narrow(b->g, mix_at(b, y, PLACE_FFN)));
     return add_branch(s, x, dense(b, y, dim, 1, "mlp.fc2"));
 }
 

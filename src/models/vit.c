@@ -98,7 +98,7 @@ static tensor *block(builder *b, tensor *x, int index, int cls_only)
     /* after a mixer, the paper's code has q and k as one matrix and v as another */
     const int first = b->c->mixer.kind != &mixer_none && b->c->mixer.place == PLACE_ATTN;
     y = dense_of_two(b, y, 3 * dim, first ? 2 * dim : 0, v->qkv_bias, "attn.qkv");
-    y = attention(b->g, y, v->heads);
+    y = keep(b->g, attention(b->g, keep(b->g, y), v->heads));
     if (cls_only) {
         x = take_token(b->g, x, CLS);
         y = take_token(b->g, y, CLS);
@@ -109,7 +109,7 @@ static tensor *block(builder *b, tensor *x, int index, int cls_only)
         y = mix_at(b, y, PLACE_FFN);
     else if (b->c->mixer.place == PLACE_FFN) /* it does not affect CLS, but the weights have it */
         mixer_params(b->g, &b->c->mixer, hidden, grid, b->block);
-    y = dense(b, gelu(b->g, y), dim, 1, "mlp.fc2");
+    y = dense(b, gelu(b->g, keep_narrow(b->g, y)), dim, 1, "mlp.fc2");
     return add(b->g, x, drop_path(b->g, y, rate));
 }
 

@@ -47,6 +47,8 @@ typedef struct weights_options {
     /* Rows and columns of patches of the position embeddings in the file; 0: as the file's metadata
      * say, else the model's, or a square. */
     int old_grid[2];
+    /* the file may have the parts of 8-bit arrays (weights_match.h), whose integers are read */
+    int quantized;
 } weights_options;
 
 /* For the caller to report. */

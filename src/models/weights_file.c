@@ -265,7 +265,7 @@ static ssm2d_status load_arrays(loading *l, ssm2d_error *error)
     const weights *w = l->w;
     int parts = 0; /* to be initialised */
     ssm2d_status status = check_kind(l, error);
-    if (!status) status = weights_match(w, l->path, l->file, l->found, error);
+    if (!status) status = weights_match(w, l->path, l->file, l->options.quantized, l->found, error);
     if (status) return status;
     read_grid(l);
     for (int i = 0; i < w->count && !status; i++) status = load_array(l, &w->arrays[i], error);

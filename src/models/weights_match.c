@@ -8,6 +8,23 @@
 
 enum { SHOWN = 64 };
 
+const char *const quantized_parts[QUANTIZED_PARTS] = {".scale", ".input_scale", ".input_zero"};
+
+/* Whether it belongs to an array of 8 bits in the file. */
+static int is_quantized_part(const weights *w, const safetensors *file, const char *name)
+{
+    for (int i = 0; i < QUANTIZED_PARTS; i++) {
+        const size_t all = strlen(name), end = strlen(quantized_parts[i]);
+        char of[PARAM_NAME];
+        if (all <= end || all - end >= PARAM_NAME || strcmp(name + all - end, quantized_parts[i]))
+            continue;
+        snprintf(of, sizeof of, "%.*s", (int)(all - end), name);
+        const safetensors_array *a = safetensors_find(file, of);
+        if (a && a->type == SAFETENSORS_I8 && weights_find(w, of)) return 1;
+    }
+    return 0;
+}
+
 static int has_array(const void *file, const char *name)
 {
     return safetensors_find(file, name) != NULL;
@@ -35,7 +52,7 @@ static int is_counter(const weights *w, const char *name)
 }
 
 ssm2d_status weights_match(const weights *w, const char *path, const safetensors *file,
-                           const safetensors_array **found, ssm2d_error *error)
+                           int quantized, const safetensors_array **found, ssm2d_error *error)
 {
     char ours[PARAM_NAME], one[SHOWN], two[SHOWN];
     for (size_t i = 0; i < safetensors_count(file); i++) {
@@ -44,6 +61,7 @@ ssm2d_status weights_match(const weights *w, const char *path, const safetensors
         if (!name) continue;
         const param_array *a = weights_find(w, name);
         if (!a && is_counter(w, name)) continue;
+        if (!a && quantized && is_quantized_part(w, file, name)) continue;
         if (!a)
             return fail(error, SSM2D_ERROR_ARGUMENT,
                         "%s: has the array %s, which the model does not have: it was written with "

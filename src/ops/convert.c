@@ -155,3 +155,22 @@ tensor *convert_to(graph *g, tensor *x, element_type type, int scale_per_row)
     const size_t scales = type != ELEMENT_INT8 ? 0 : scale_per_row ? rows_of(x) : 1;
     return n ? graph_set_type(g, n->out, type, scales) : NULL;
 }
+
+tensor *keep_narrow(graph *g, tensor *x)
+{
+    if (g->status || !g->keeps_bfloat16) return x;
+    node *maker = x->producer;
+    if (maker && maker->op->reads_out) return x; /* it keeps x for itself */
+    if (maker && maker->op->gives >> ELEMENT_BFLOAT16 & 1 && maker == g->nodes[g->node_count - 1]
+        && x->role == ROLE_VALUE)
+        return graph_set_type(g, x, ELEMENT_BFLOAT16, 0); /* nothing has read it as real */
+    return convert_to(g, x, ELEMENT_BFLOAT16, 0);
+}
+
+tensor *keep(graph *g, tensor *x)
+{
+    x = keep_narrow(g, x);
+    return g->status || x->type == ELEMENT_REAL
+               ? x
+               : graph_recompute(convert_to(g, x, ELEMENT_REAL, 0));
+}

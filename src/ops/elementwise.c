@@ -19,6 +19,57 @@ typedef struct job {
     void (*body_back)(real *dx, const real *dy, const real *given, size_t n, int adds);
 } job;
 
+/* Elements that are converted at once. */
+enum { NARROW = 256 };
+
+/* Where elements of t are, `first` after `from`, the first of a row or of some rows. */
+static const void *elements_at(const tensor *t, const void *from, size_t first)
+{
+    return (const char *)from + first * element_size(t->type);
+}
+
+/* `count` elements of t at `from`, as real. */
+static const real *reals_of(const simd_ops *simd, const tensor *t, const void *from, size_t count,
+                            real here[NARROW])
+{
+    if (t->type == ELEMENT_REAL) return from;
+    simd->bfloat16_to_real(here, from, count);
+    return here;
+}
+
+/* How many of n elements of t are done at once. */
+static size_t piece_of(const tensor *t, size_t n)
+{
+    return t->type == ELEMENT_REAL ? n : min_size(n, NARROW);
+}
+
+static void map_part(const simd_ops *simd, const tensor *t, real *y, const void *x, size_t n,
+                     void (*body)(real *y, const real *x, size_t n))
+{
+    real here[NARROW];
+    for (size_t i = 0, count; i < n; i += count) {
+        count = piece_of(t, n - i);
+        body(y + i, reals_of(simd, t, elements_at(t, x, i), count, here), count);
+    }
+}
+
+static void map_back_part(const simd_ops *simd, const node *n, const tensor *given, size_t row,
+                          size_t first, size_t end,
+                          void (*body)(real *dx, const real *dy, const real *given, size_t n,
+                                       int adds))
+{
+    real here[NARROW];
+    real *dx = row_grad(n->in[0], row);
+    const real *dy = row_grad(n->out, row);
+    const size_t from = row * given->row_stride;
+    for (size_t i = first, count; i < end; i += count) {
+        count = piece_of(given, end - i);
+        body(dx + i, dy + i,
+             reals_of(simd, given, elements_at(given, given->memory, from + i), count, here), count,
+             n->adds[0]);
+    }
+}
+
 static int has_views(const node *n)
 {
     for (int i = 0; i < n->inputs; i++)
@@ -34,10 +85,11 @@ static void run_elements(const job *j, size_t row, size_t first, size_t end)
     else if (j->simd_part)
         j->simd_part(j->simd, n, row, first, end);
     else if (j->body)
-        j->body(row_data(n->out, row) + first, row_data(n->in[0], row) + first, end - first);
+        map_part(j->simd, n->in[0], row_data(n->out, row) + first,
+                 elements_at(n->in[0], n->in[0]->memory, row * n->in[0]->row_stride + first),
+                 end - first, j->body);
     else
-        j->body_back(row_grad(n->in[0], row) + first, row_grad(n->out, row) + first,
-                     row_data(j->given, row) + first, end - first, n->adds[0]);
+        map_back_part(j->simd, n, j->given, row, first, end, j->body_back);
 }
 
 static void run_piece(void *arg, size_t task, int worker)
@@ -79,25 +131,29 @@ void elementwise_simd(const graph *g, const node *n, simd_part *part)
 
 void map(const graph *g, const node *n, void (*body)(real *y, const real *x, size_t n))
 {
-    run(g, &(job){.node = n, .body = body});
+    run(g, &(job){.node = n, .body = body, .simd = simd_ops_for(g->context->cpu)});
 }
 
 void map_back(const graph *g, const node *n, const tensor *given,
               void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds))
 {
-    run(g, &(job){.node = n, .given = given, .body_back = body});
+    run(g,
+        &(job){
+            .node = n, .given = given, .body_back = body, .simd = simd_ops_for(g->context->cpu)});
 }
 
-void map_rows(const node *n, size_t rows, const void *const *in, void *out,
+void map_rows(const graph *g, const node *n, size_t rows, const void *const *in, void *out,
               void (*body)(real *y, const real *x, size_t n))
 {
-    const size_t width = last_axis(n->out), stride = n->in[0]->row_stride;
-    const real *x = in[0];
+    const simd_ops *simd = simd_ops_for(g->context->cpu);
+    const tensor *t = n->in[0];
+    const size_t width = last_axis(n->out), stride = t->row_stride;
     real *y = out;
     if (stride == width)
-        body(y, x, rows * width);
+        map_part(simd, t, y, in[0], rows * width, body);
     else
-        for (size_t r = 0; r < rows; r++) body(y + r * width, x + r * stride, width);
+        for (size_t r = 0; r < rows; r++)
+            map_part(simd, t, y + r * width, elements_at(t, in[0], r * stride), width, body);
 }
 
 int columns_overlap(const tensor *a, const tensor *b)

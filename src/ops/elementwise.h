@@ -17,13 +17,13 @@ typedef void simd_part(const simd_ops *simd, const node *n, size_t row, size_t f
 void elementwise_simd(const graph *g, const node *n, simd_part *part);
 
 /* The same for bodies of simd/simd_ops.h: y = body(x), and dx (+)= body(dy, given), where given is
- * x or y, from which the slope is made. */
+ * x or y, from which the slope is made. x may be bfloat16 where the operator takes it. */
 void map(const graph *g, const node *n, void (*body)(real *y, const real *x, size_t n));
 void map_back(const graph *g, const node *n, const tensor *given,
               void (*body)(real *dx, const real *dy, const real *given, size_t n, int adds));
 
 /* For op.rows: body over rows [0, rows) of in[0], which may be a view. */
-void map_rows(const node *n, size_t rows, const void *const *in, void *out,
+void map_rows(const graph *g, const node *n, size_t rows, const void *const *in, void *out,
               void (*body)(real *y, const real *x, size_t n));
 
 /* A tensor seen as rows x columns, the last axis being the columns. */

@@ -10,7 +10,7 @@ static void forward(const graph *g, const node *n)
 
 static void rows(const graph *g, const node *n, size_t count, const void *const *in, void *out)
 {
-    map_rows(n, count, in, out, simd_ops_for(g->context->cpu)->gelu);
+    map_rows(g, n, count, in, out, simd_ops_for(g->context->cpu)->gelu);
 }
 
 static void backward(const graph *g, const node *n)
@@ -22,6 +22,7 @@ const op op_gelu = {.name = "gelu",
                     .reads_in = 1,
                     .cheap = 1,
                     .strided_in = 1,
+                    .takes = {ELEMENT_BIT(ELEMENT_REAL) | ELEMENT_BIT(ELEMENT_BFLOAT16)},
                     .forward = forward,
                     .rows = rows,
                     .rows_in = 1,

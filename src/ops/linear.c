@@ -5,6 +5,8 @@
  * ranges of rows of dx and dW together; for many, blocks of rows of dx, and then parts of ranges of
  * dW. How tasks are cut depends on the number of threads, but not how an element is summed.
  *
+ * y may be bfloat16 in training: a worker computes some rows of it, and rounds them.
+ *
  * The factors may be rounded to bfloat16 (graph.gemm): packing rounds W, and a block its rows of x.
  *
  * In training, products that graph.sgemm is faster at are left to it. The bits of oneDNN's depend
@@ -13,6 +15,7 @@
 #include "core/status.h"
 #include "ops/elementwise.h"
 #include "ops/linear_impl.h"
+#include "ops/linear_int8.h"
 #include "ops/ops.h"
 
 /* ---- what a node keeps ----------------------------------------------------------------------- */
@@ -43,6 +46,9 @@ static int is_fused(const graph *g, const node *nd, const weights_grid *w)
 static ssm2d_status prepare(graph *g, node *nd, ssm2d_error *error)
 {
     const size_t k = last_axis(nd->in[0]), n = last_axis(nd->out);
+    if (!g->training && nd->out->type != ELEMENT_REAL)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "linear: gives bfloat16 in training only: convert_to() \"%s\"", nd->out->name);
     if (!keeps(g, nd) && !g->training) return SSM2D_OK;
     nd->object = mem_alloc(
         g->context, g->training
@@ -83,6 +89,10 @@ static size_t scratch(const graph *g, const node *nd, int back)
         const weights_grid w = linear_cut_weights(g, nd);
         return lay_out(g, nd, &w).total * sizeof(real);
     }
+    if (nd->out->type == ELEMENT_BFLOAT16)
+        return (whole_lines(linear_gemm(g)->gemm_packed_size(n, k))
+                + LINEAR_NARROW_ROWS * n * linear_threads(g))
+               * sizeof(real);
     if (keeps(g, nd) || linear_by_sgemm(g, LINEAR_Y)) return 0;
     return linear_gemm(g)->gemm_packed_size(n, k) * sizeof(real);
 }
@@ -99,7 +109,8 @@ static void forward(const graph *g, const node *nd)
 {
     const size_t m = rows_of(nd->in[0]), k = last_axis(nd->in[0]), n = last_axis(nd->out);
     const real *bias = nd->inputs < 3 ? NULL : nd->in[2]->data;
-    if (linear_by_sgemm(g, LINEAR_Y)) {
+    const int is_narrow = nd->out->type == ELEMENT_BFLOAT16;
+    if (linear_by_sgemm(g, LINEAR_Y) && !is_narrow) {
         sgemm_job s = sgemm_job_of_y(nd);
         sgemm_job_run(g, &s);
         return;
@@ -115,9 +126,14 @@ static void forward(const graph *g, const node *nd)
                                 .x_row = nd->in[0]->row_stride,
                                 .packed = packed,
                                 .bias = bias,
-                                .y = nd->out->data,
+                                .y = is_narrow ? NULL : nd->out->data,
                                 .y_row = n},
                     .packing = {n, k, nd->in[1]->data, 1, k, packed}};
+    if (is_narrow) {
+        j.cpu = g->context->cpu;
+        j.narrow = nd->out->bf16;
+        j.narrow_scratch = packed + whole_lines(j.gemm->gemm_packed_size(n, k));
+    }
     linear_multiply(g, &j, is_packed);
     if (w) w->packed = g->step + 1;
 }
@@ -302,6 +318,7 @@ const op op_linear = {.name = "linear",
                       .reads_in = 3,
                       .affordable = 1,
                       .strided_in = 1,
+                      .gives = ELEMENT_BIT(ELEMENT_REAL) | ELEMENT_BIT(ELEMENT_BFLOAT16),
                       .scratch = scratch,
                       .prepare = prepare,
                       .warm_up = linear_warm_up,
@@ -325,6 +342,8 @@ tensor *linear(graph *g, tensor *x, tensor *w, tensor *b)
         || (b && b->role == ROLE_VALUE))
         return graph_fail(g, "linear: weights and bias must be parameters or inputs, not %s",
                           w->role == ROLE_VALUE ? w->name : b->name);
+    const quantized_linear *layer = quantization_find(g->quantization, w->name);
+    if (layer) return linear_int8(g, x, w, b, layer);
     size_t shape[GRAPH_RANK];
     for (int i = 0; i < x->rank; i++) shape[i] = x->shape[i];
     shape[x->rank - 1] = w->shape[0];

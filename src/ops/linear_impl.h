@@ -24,9 +24,17 @@ typedef struct packed_job {
     const gemm_table *gemm;
     gemm_packed_args product;
     gemm_pack_args packing;
+    /* Where y is bfloat16 (product.y is not used then), with LINEAR_NARROW_ROWS rows of y as real
+     * for each worker; else NULL. */
+    bfloat16 *narrow;
+    real *narrow_scratch;
+    cpu_level cpu;
     size_t rows, cols, across; /* of a task; tasks side by side: set by the functions below */
     int pack;                  /* whether a task has to pack its columns first; likewise */
 } packed_job;
+
+/* Rows that are computed before they are rounded. */
+enum { LINEAR_NARROW_ROWS = 48 };
 
 void linear_pack(const graph *g, packed_job *j);
 /* is_packed: the weights have been packed before. */

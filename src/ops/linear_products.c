@@ -1,6 +1,7 @@
 #include "ops/linear_impl.h"
 
 #include "core/arith.h"
+#include "ops/simd/simd_ops.h"
 
 /* A task has at least MIN_ROWS and at most MAX_ROWS rows, whole blocks of 12. Fewer than FEW_ROWS
  * rows, as of one image, are not cut at all; tasks get some of the columns then. */
@@ -22,6 +23,26 @@ static void pack_block(void *arg, size_t task, int worker)
     j->gemm->gemm_pack(&j->packing, first, min_size(end, j->packing.n));
 }
 
+/* Rows [i, end) of y, columns [first, last), rounded to bfloat16. */
+static void narrow_block(const packed_job *j, size_t i, size_t end, size_t first, size_t last,
+                         int worker)
+{
+    const simd_ops *simd = simd_ops_for(j->cpu);
+    const size_t n = j->product.n;
+    gemm_packed_args p = j->product;
+    p.y = j->narrow_scratch + (size_t)worker * LINEAR_NARROW_ROWS * n;
+    p.y_row = n;
+    p.x += i * p.x_row;
+    for (; i < end; i += p.m) {
+        p.m = min_size(end - i, LINEAR_NARROW_ROWS);
+        j->gemm->gemm_packed(&p, first, last);
+        for (size_t r = 0; r < p.m; r++)
+            simd->real_to_bfloat16(j->narrow + (i + r) * n + first, p.y + r * n + first,
+                                   last - first);
+        p.x += p.m * p.x_row;
+    }
+}
+
 static void product_block(void *arg, size_t task, int worker)
 {
     const packed_job *j = arg;
@@ -29,6 +50,10 @@ static void product_block(void *arg, size_t task, int worker)
     const size_t i = task / j->across * j->rows, first = task % j->across * j->cols,
                  end = first + j->cols;
     if (j->pack) pack_block(arg, task, worker);
+    if (j->narrow) {
+        narrow_block(j, i, min_size(i + j->rows, p.m), first, min_size(end, p.n), worker);
+        return;
+    }
     p.m = i + j->rows < p.m ? j->rows : p.m - i;
     p.x += i * p.x_row;
     p.y += i * p.y_row;

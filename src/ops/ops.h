@@ -58,4 +58,11 @@ typedef struct rearrange_shape {
 #include "ops/ops.def"
 #undef OP
 
+/* x as backward finds it: with graph.keeps_bfloat16 it is rounded to bfloat16, which takes half the
+ * memory until then, and what reads it gets the rounded values in forward as well; else x itself.
+ * Models say so of what matrix products make and of what norms read. */
+tensor *keep(graph *g, tensor *x);
+/* The same for operators that take bfloat16. */
+tensor *keep_narrow(graph *g, tensor *x);
+
 #endif

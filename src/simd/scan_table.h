@@ -45,36 +45,34 @@ typedef struct scan_line_back {
     real *dd;          /* [lanes], added to */
 } scan_line_back;
 
-/* A row of the 2-D SSM with a step per cell; index 4 is a1 .. a4, 2 is horizontal and vertical. */
+/* A row of the 2-D SSM with a step per cell; index 4 is a1 .. a4 of gates and r, P, q, Q of states,
+ * 2 is horizontal and vertical. The row before may be overwritten in place. */
 typedef struct scan_step_row {
     int cols, states;
     ptrdiff_t step;
     const real *u;
-    real *y;
-    const real *dt;     /* [cols][lanes]; NULL unless it multiplies the input */
-    const real *gates;  /* [cols][states][4][lanes], a^dt */
-    const real *b, *c;  /* [states][2][lanes]; c includes sqrt(1/N) */
-    const real *c_cell; /* [cols][states][2][lanes], added to c; or NULL */
-    const real *skip;   /* [lanes] */
-    real same, other;   /* g1, of a path in the row or column of its source, and g */
-    real *left;         /* [states][4][lanes]: r, P, q, Q of the cell on the left */
-    real *up;           /* [cols][states][4][lanes], of the row above, advanced */
-    real *x_up;         /* [cols][lanes], inputs of the row above, advanced */
-    real *kept;         /* NULL, or gets the states: [cols][states][4][lanes] */
+    real *y;                       /* added to; may be NULL */
+    const real *dt;                /* [cols][lanes]; NULL unless it multiplies the input */
+    const real *gates;             /* [states][cols][4][lanes], a^dt */
+    const real *b, *c;             /* [states][2][lanes]; c includes sqrt(1/N) */
+    const real *c_cell;            /* [states][cols][2][lanes], added to c; or NULL */
+    const real *skip;              /* [lanes], or NULL */
+    real same, other;              /* g1, of a path in the row or column of its source, and g */
+    const real *before, *x_before; /* states [states][cols][4][lanes], inputs [cols][lanes] */
+    real *now, *x_now;
 } scan_step_row;
 
 typedef struct scan_step_back {
-    const real *kept, *up_before, *x_before; /* as up and x_up before the row */
     const real *dy;
-    real *du;
-    real *dright;  /* [states][3][lanes], cleared at the row's end */
-    real *ddown;   /* [cols][states][3][lanes], of the row below, replaced */
+    real *du;      /* added to */
+    real *ddown;   /* [states][cols][3][lanes], of the row below, replaced */
     real *dx_down; /* [cols][lanes], the same of inputs */
-    real *dgates;  /* [cols][states][4][lanes], added to */
+    real *dx;      /* [cols][lanes], scratch */
+    real *dgates;  /* of the shape of gates, added to */
     real *db, *dc; /* [states][2][lanes], added to */
-    real *dc_cell; /* [cols][states][2][lanes], added to; or NULL */
+    real *dc_cell; /* of the shape of c_cell, added to */
     real *ddt;     /* [cols][lanes], added to where dt multiplies the input */
-    real *dskip;   /* [lanes], added to */
+    real *dskip;   /* [lanes], added to if there is a skip */
 } scan_step_back;
 
 /* A row of the selective Roesser model: heads of d_v channels, whose gates and d_qk keys and
@@ -92,7 +90,8 @@ enum roesser_gate {
 };
 typedef struct scan_roesser_row {
     int cols, states;
-    ptrdiff_t step;
+    ptrdiff_t step, v_step; /* between cells of y and dy; of v and dv */
+    real scale;             /* of y */
     const real *v;
     real *y;
     const real *q, *k; /* [cols][states][lanes] */
@@ -103,11 +102,10 @@ typedef struct scan_roesser_row {
 } scan_roesser_row;
 
 typedef struct scan_roesser_back {
-    const real *kept, *dy; /* dy is scaled */
-    real *dv;              /* added to */
-    real *dright, *ddown;  /* LamD of the cell on the right, LamR of the row below */
-    real *dq, *dk;         /* [cols][states][lanes], added to */
-    real *dgates;          /* [cols][ROESSER_GATES][lanes] */
+    const real *dy;
+    real *dv;               /* added to */
+    real *dright, *ddown;   /* LamD of the cell on the right, LamR of the row below */
+    real *dq, *dk, *dgates; /* of the shapes of q, k and gates */
 } scan_roesser_back;
 
 typedef struct scan_functions {
@@ -118,7 +116,7 @@ typedef struct scan_functions {
     void (*sum_lanes)(real *out, const real *in, ptrdiff_t in_step, size_t count);
     void (*forward[SCAN_FORMS])(const scan_line *s);
     void (*back[SCAN_FORMS])(const scan_line *s, const scan_line_back *r);
-    /* gates[cell][n][m] = exp(-dt[cell] * rate[n][m]), m < 4; and back: from dgates, ddt is added
+    /* gates[n][cell][m] = exp(-dt[cell] * rate[n][m]), m < 4; and back: from dgates, ddt is added
      * to and drate, the gradient of rate, is added to. */
     void (*gates)(real *gates, const real *dt, const real *rate, int cols, int states);
     void (*gates_back)(real *ddt, real *drate, const real *dgates, const real *gates,

@@ -5,6 +5,7 @@
 #include "core/context.h"
 #include "core/float_mode.h"
 #include "core/status.h"
+#include "ops/simd/gemm_table.h"
 
 enum { SIDE = 256, ROUNDS = 7, CANDIDATES = 1 + GEMM_ORDERS * GEMM_BODIES };
 /* A step has more than products: what they gain has to be worth the lower precision. */
@@ -90,18 +91,18 @@ ssm2d_status precision_choose(const ssm2d_context *context, int *precision, ssm2
     return SSM2D_OK;
 }
 
-ssm2d_status precision_products(const ssm2d_context *context, train_precision precision,
-                                const gemm_table **table, const char **name, ssm2d_error *error)
+ssm2d_status precision_use(graph *g, train_precision precision, const char **name,
+                           ssm2d_error *error)
 {
     candidate list[GEMM_BODIES];
-    *table = NULL;
     if (name) *name = NULL;
     if (precision == TRAIN_PRECISION_FLOAT32) return SSM2D_OK;
-    const int count = list_bodies(context, precision, list);
-    const ssm2d_status status = count > 1 ? measure(context, list, count, error) : SSM2D_OK;
+    const int count = list_bodies(g->context, precision, list);
+    const ssm2d_status status = count > 1 ? measure(g->context, list, count, error) : SSM2D_OK;
     if (status) return status;
     const candidate *best = fastest(list, count);
-    *table = best->body.table;
+    g->gemm = best->body.table;
+    g->keeps_bfloat16 = 1;
     if (name) *name = best->body.name;
     return SSM2D_OK;
 }

@@ -113,8 +113,7 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     graph *g = t->graph;
     g->seed = seed_for(t->settings.options.seed, SEED_GRAPH);
     if ((status = onednn_use(g, error))) return status;
-    status = precision_products(t->context, (train_precision)t->settings.options.precision,
-                                &g->gemm, NULL, error);
+    status = precision_use(g, (train_precision)t->settings.options.precision, NULL, error);
     if (status) return status;
     g->saves_memory = t->settings.options.memory == TRAIN_MEMORY_LOW;
     t->out = model_build(g, m, slice);
@@ -122,7 +121,7 @@ static ssm2d_status make_graph(trainer *t, ssm2d_error *error)
     t->loss = loss_at((loss_kind)t->settings.options.loss)->build(g, t->out, t->targets);
     if ((status = graph_finish(g, t->loss, error))) return status;
     t->images = graph_find(g, "images");
-    return evaluator_create(t->context, m, batch, &t->evaluator, error);
+    return evaluator_create(t->context, m, (evaluator_precision){0}, batch, &t->evaluator, error);
 }
 
 int train_decays(const param_array *a, train_decay of)

@@ -239,6 +239,20 @@ def check_run() -> None:
     assert weights["patch_embed.proj.weight"].shape == (16, channels, 2, 2)
     assert weights["blocks.1.mixer.kernel"].shape == (16, 1, 7, 7)
 
+    # 8-bit factors: rounding at a half may differ by one step, which is not seen in most logits
+    for kind in ("int8", "bf16"):
+        call(TOOL, "quantize", "runs/demo", "-o", f"{kind}.ssm2d", "--type", kind)
+        call(TOOL, "export", f"{kind}.ssm2d", "-o", f"{kind}.onnx")
+        call(TOOL, "run", "--weights", f"{kind}.ssm2d", "--input", "x.npy", "--out", "y.npy",
+             "--threads", "1")
+        expected = np.load("y.npy")
+        model = check(f"{kind}.onnx", {"images": images}, {"logits": expected},
+                      0.01 if kind == "int8" else TOLERANCE)
+        types = [n.op_type for n in model.graph.node]
+        linear = 2 * 4 + 2  # of blocks; patches and head
+        assert types.count("QuantizeLinear") == (linear if kind == "int8" else 0), types
+        assert (np.abs(expected - run_tool(*files, images)).max() > 0), kind
+
     # the best epoch, and another image size with its position embedding interpolated
     call(TOOL, "export", "runs/demo", "-o", "best.onnx", "--weights", "best")
     best = run_tool(files[0], "runs/demo/best.safetensors", images)

@@ -90,7 +90,7 @@ static void seed_files(int family, const model_config *c, const char *file)
         char *bytes;
         size_t size;
         const char *path = seed_path("model", number);
-        check(model_file_write(m, path, types[i], "a card", &error) != SSM2D_OK);
+        check(model_file_write(m, path, types[i], NULL, "a card", &error) != SSM2D_OK);
         check(file_read(context, path, 1 << 20, &bytes, &size, &error) != SSM2D_OK);
         uint8_t *seed = mem_alloc(context, size + 1);
         check(!seed);

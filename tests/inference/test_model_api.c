@@ -139,7 +139,8 @@ static void test_logits_equal_golden_ones(void **state)
 static float *expected_tokens(const model_case *c, const float *images, int blocks, size_t *count)
 {
     evaluator *e;
-    if (evaluator_create_tokens(context, c->weights, c->params, c->batch, blocks, &e, &error))
+    if (evaluator_create_tokens(context, c->weights, c->params, (evaluator_precision){0}, c->batch,
+                                blocks, &e, &error))
         fail_msg("%s", error.line);
     const float *tokens = evaluator_run(e, images, c->batch);
     *count = e->out->count;
@@ -322,7 +323,8 @@ static void test_other_image_size_uses_resized_weights(void **state)
     assert_int_equal(weights_create(context, &config, &w, &error), SSM2D_OK);
     float *params = malloc(w->total * sizeof *params);
     assert_int_equal(weights_resize(c.weights, c.params, w, params, &error), SSM2D_OK);
-    assert_int_equal(evaluator_create(context, &config, 1, &e, &error), SSM2D_OK);
+    assert_int_equal(evaluator_create(context, &config, (evaluator_precision){0}, 1, &e, &error),
+                     SSM2D_OK);
     evaluator_weights(e, params);
     float *image = calloc(e->image, sizeof *image), *got = malloc(c.classes * sizeof *got);
     for (size_t i = 0; i < e->image; i++) image[i] = (float)cos((double)i);

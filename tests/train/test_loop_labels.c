@@ -106,7 +106,8 @@ static void test_saved_model_evaluates_as_logged(void **state)
     o.batch = 5; /* the last batch is smaller */
     o.norm = m.data.norm;
     if (loader_create(context, d, &o, &l, &error)
-        || evaluator_create(context, &m.settings.model, o.batch, &e, &error))
+        || evaluator_create(context, &m.settings.model, (evaluator_precision){0}, o.batch, &e,
+                            &error))
         fail_msg("%s", error.line);
     evaluator_weights(e, m.params);
     if (evaluate(e, l, &task_attributes, LOSS_BCE, NULL, &got, &error)) fail_msg("%s", error.line);

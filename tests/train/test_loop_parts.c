@@ -83,7 +83,8 @@ static void chooses_by_what_is_held_out(void **state)
     lo.norm = m.data.norm;
     lo.augment = m.settings.augment;
     if (loader_create(context, d, &lo, &l, &error)
-        || evaluator_create(context, &m.settings.model, lo.batch, &e, &error))
+        || evaluator_create(context, &m.settings.model, (evaluator_precision){0}, lo.batch, &e,
+                            &error))
         fail_msg("%s", error.line);
     evaluator_weights(e, m.params);
     if (evaluate(e, l, &task_classification, LOSS_CROSS_ENTROPY, NULL, &got, &error))

@@ -75,7 +75,7 @@ static double time_runs(bench_work work, void *arg, int runs)
     return bench_median(samples, runs);
 }
 
-/* plain: without a mixer, or NULL; normal: BENCH_TRAINING, or NULL. */
+/* plain: without a mixer, or NULL; normal: in float32 with normal memory, or NULL. */
 static void run_rounds(bench_model *mixed, bench_model *plain, bench_model *normal,
                        bench_peak *peak, double seconds, bench_outcome *r)
 {
@@ -119,7 +119,7 @@ ssm2d_status bench_compare(ssm2d_context *context, const model_config *config, s
     if (!status && config->mixer.kind != &mixer_none)
         status = bench_model_create(context, &without, batch, task, &plain, error);
     if (!status && task > BENCH_TRAINING)
-        status = bench_model_create(context, config, batch, BENCH_TRAINING, &normal, error);
+        status = bench_model_create(context, config, batch, task & BENCH_TRAINING, &normal, error);
     if (!status) status = bench_peak_create(context, &peak, error);
     if (status) goto done;
     run_rounds(mixed, plain, normal, peak, seconds, outcome);
@@ -189,7 +189,8 @@ void bench_outcome_table(const bench_outcome *r, int training)
            "memory %.0f MB\n",
            100 * r->share, 2 * r->peak * 1e-6, r->rss);
     if (r->normal_ratio > 0)
-        printf("%.3f times the time of float32 with normal memory\n", r->normal_ratio);
+        printf("%.3f times the time of float32%s\n", r->normal_ratio,
+               training ? " with normal memory" : "");
     if (r->products) printf("bfloat16 is multiplied by %s\n", r->products);
     printf("%-16s %5s %11s %11s %8s %11s\n", "operator", "nodes", "forward ms",
            training ? "backward ms" : "", "share", "sgemm peak");

@@ -6,6 +6,7 @@
 #include "core/status.h"
 #include "inference/trained_model.h"
 #include "optim/flat.h"
+#include "train/calibration.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,25 +64,48 @@ void bench_model_watch(bench_model *m, bench_watcher *watch, void *arg)
 
 /* ---- creating -------------------------------------------------------------------------------- */
 
+static ssm2d_status make_images(bench_model *m, const model_config *c, size_t batch,
+                                ssm2d_error *error)
+{
+    const size_t image = (size_t)c->channels * (size_t)c->image[0] * (size_t)c->image[1];
+    m->images = mem_alloc(m->context, batch * image * sizeof *m->images);
+    if (!m->images) return fail_memory(error, "batch of %zu images", batch);
+    rng r = rng_seed(1);
+    for (size_t i = 0; i < batch * image; i++) m->images[i] = (float)rng_uniform(&r, -2, 2);
+    return SSM2D_OK;
+}
+
+/* Quantises the model by the random images. */
+static ssm2d_status quantize(bench_model *m, size_t batch, ssm2d_error *error)
+{
+    calibration *c;
+    ssm2d_status status = calibration_create(m->context, m->model, batch, &c, error);
+    if (status) return status;
+    calibration_run(c, m->images, batch);
+    calibration_second(c);
+    calibration_run(c, m->images, batch);
+    status = calibration_end(c, &m->model->quantized, error);
+    calibration_destroy(c);
+    return status;
+}
+
 /* Inference: a model with initial weights, planned and run as by a program that uses
  * ssm2d_model.h. */
-static ssm2d_status make_session(bench_model *m, const model_config *c, size_t batch,
+static ssm2d_status make_session(bench_model *m, const model_config *c, size_t batch, int mode,
                                  ssm2d_error *error)
 {
     ssm2d_session_options with = ssm2d_session_options_default();
     with.batch = batch;
-    ssm2d_status status = model_open_new(m->context, c, SEED, &m->model, error);
+    ssm2d_status status = make_images(m, c, batch, error);
+    if (!status) status = model_open_new(m->context, c, SEED, &m->model, error);
+    if (!status && mode & BENCH_INT8) status = quantize(m, batch, error);
+    if (!status && mode & BENCH_BFLOAT16) m->model->factors = ELEMENT_BFLOAT16;
     if (!status) status = session_create(m->context, m->model, &with, &m->session, error);
     if (status) return status;
     m->graph = m->session->evaluator->graph;
     m->out = m->session->evaluator->out;
     m->logits = mem_alloc(m->context, m->out->count * sizeof *m->logits);
-    m->images = mem_alloc(m->context, m->session->evaluator->images->count * sizeof *m->images);
-    if (!m->logits || !m->images) return fail_memory(error, "batch of %zu images", batch);
-    rng r = rng_seed(1);
-    for (size_t i = 0; i < m->session->evaluator->images->count; i++)
-        m->images[i] = (float)rng_uniform(&r, -2, 2);
-    return SSM2D_OK;
+    return m->logits ? SSM2D_OK : fail_memory(error, "batch of %zu images", batch);
 }
 
 static ssm2d_status make_training(bench_model *m, const model_config *c, size_t batch, int mode,
@@ -115,8 +139,8 @@ ssm2d_status bench_model_create(ssm2d_context *context, const model_config *conf
     bench_model *m = mem_alloc(context, sizeof *m);
     if (!m) return fail_memory(error, "model");
     m->context = context;
-    ssm2d_status status = mode == BENCH_INFERENCE ? make_session(m, config, batch, error)
-                                                  : make_training(m, config, batch, mode, error);
+    ssm2d_status status = mode & BENCH_TRAINING ? make_training(m, config, batch, mode, error)
+                                                : make_session(m, config, batch, mode, error);
     if (!status) status = warm_up(m, error);
     if (status)
         bench_model_destroy(m);

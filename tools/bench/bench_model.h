@@ -13,8 +13,8 @@ typedef struct bench_model bench_model;
  * step with cross-entropy: forward, backward and AdamW. Otherwise it is inference, with kernels
  * computed beforehand. */
 enum { BENCH_INFERENCE, BENCH_TRAINING };
-/* Added to BENCH_TRAINING. */
-enum { BENCH_LOW_MEMORY = 2, BENCH_BFLOAT16 = 4, BENCH_BFLOAT16_TILES = 8 };
+/* Added to these; low memory and tiles to BENCH_TRAINING, 8 bits to BENCH_INFERENCE alone. */
+enum { BENCH_LOW_MEMORY = 2, BENCH_BFLOAT16 = 4, BENCH_BFLOAT16_TILES = 8, BENCH_INT8 = 16 };
 ssm2d_status bench_model_create(ssm2d_context *context, const model_config *config, size_t batch,
                                 int task, bench_model **out, ssm2d_error *error);
 void bench_model_run(void *m);
@@ -55,9 +55,10 @@ typedef struct bench_values {
     long batch, image, directions, n_ssm, d_state;
     word_list set;
     int complex, json, quick;
+    const char *precision; /* of `train` and `infer` */
     /* of `train` alone */
     long simulate_threads;
-    const char *memory, *precision;
+    const char *memory;
 } bench_values;
 
 #define BENCH_AT(field) offsetof(bench_values, field)
@@ -73,7 +74,7 @@ typedef struct bench_outcome {
     double step, plain, ratio; /* milliseconds; step over plain of the same round */
     double peak;               /* multiply-adds per millisecond */
     double share;              /* of the step's matrix products in the peak of the same round */
-    /* with low memory or bfloat16: time over that without in the same round; else 0 */
+    /* with low memory, bfloat16 or int8: time over that without in the same round; else 0 */
     double normal_ratio;
     const char *products; /* bench_model_instructions */
     double rss;    /* highest memory use of the process with this model alone; MB of 10^6 bytes */

@@ -25,8 +25,7 @@ static ssm2d_status make_graph(bench_training *t, const model_config *c, size_t 
     if (!status) status = onednn_use(t->graph, error);
     if (status) return status;
     t->graph->saves_memory = (kind & BENCH_LOW_MEMORY) != 0;
-    status =
-        precision_products(t->context, precision_of(kind), &t->graph->gemm, &t->products, error);
+    status = precision_use(t->graph, precision_of(kind), &t->products, error);
     if (status) return status;
     tensor *logits = model_build(t->graph, c, batch);
     t->targets = graph_input(t->graph, "targets", 2, (size_t[]){batch, (size_t)c->outputs});

@@ -33,9 +33,9 @@ static const char *scale_at(int i)
 
 static const option options[] = {
     {"RUN", OPTION_LIST, offsetof(values, runs),
-     "folder of a run, or a model file: draw the kernels of its model; several with "
+     "folder of a run, a model file, or zoo:NAME: draw the kernels of its model; several with "
      "--receptive-field",
-     .positional = 1, .optional = 1},
+     .positional = 1, .optional = 1, .model = 1},
     {"receptive-field", OPTION_STRING, offsetof(values, receptive_field),
      "runs: draw the effective receptive field of each model instead, on this image, on test "
      "images of these data, or on those of the run (test)",

@@ -39,8 +39,8 @@ static const char *bad_images_at(int i)
 }
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, or a model file",
-     .positional = 1},
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, a model file, or zoo:NAME",
+     .positional = 1, .model = 1},
     {"data", OPTION_STRING, offsetof(values, data),
      "other data with the same labels, instead of the run's", .value = "DATA"},
     {"split", OPTION_CHOICE, offsetof(values, split),

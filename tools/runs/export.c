@@ -22,8 +22,8 @@ typedef struct values {
 } values;
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, or a model file",
-     .positional = 1, .optional = 1},
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, a model file, or zoo:NAME",
+     .positional = 1, .model = 1, .optional = 1},
     {"output", OPTION_STRING, offsetof(values, output), "file to write: .onnx", .value = "FILE",
      .letter = 'o', .required = 1},
     {"image-size", OPTION_STRING, offsetof(values, image_size),
@@ -284,6 +284,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
                                .batch = batch,
                                .features = o->features == OPTION_UNSET ? 0 : (int)o->features,
                                .file = {.path = o->output,
+                                        .quantized = m->quantized,
                                         .notes = notes.count,
                                         .note = notes.list,
                                         .progress = progress_hook,

@@ -29,8 +29,8 @@ typedef struct values {
 } values;
 
 static const option options[] = {
-    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, or a model file",
-     .positional = 1},
+    {"RUN", OPTION_STRING, offsetof(values, run), "folder of a run, a model file, or zoo:NAME",
+     .positional = 1, .model = 1},
     {"IMAGE", OPTION_LIST, offsetof(values, images),
      "image files, or folders, which are searched recursively", .positional = 1},
     {"top", OPTION_INT, offsetof(values, top),

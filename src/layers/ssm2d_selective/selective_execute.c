@@ -9,7 +9,13 @@
 static const selective_plan *own(const ssm2d_plan *plan) { return (const selective_plan *)plan; }
 
 static size_t lanes_of(const selective_plan *p) { return (size_t)p->scan.base.lanes; }
-static size_t states_of(const selective_plan *p)
+/* States are scanned in blocks, so that a row of them and of their gates fits the first cache. */
+enum { STATE_BLOCK = 4 };
+static size_t states_of(const selective_plan *p) /* of a block */
+{
+    return (size_t)min_int(p->config.core.d_state, STATE_BLOCK) * lanes_of(p);
+}
+static size_t all_states(const selective_plan *p)
 {
     return (size_t)p->config.core.d_state * lanes_of(p);
 }
@@ -40,15 +46,15 @@ static size_t padded_ranks(const selective_plan *p)
 }
 static size_t back_size(const selective_plan *p) /* of a pattern */
 {
-    return (lanes_of(p) + (p->config.c_cell ? 2 * states_of(p) : 0)) * padded_ranks(p);
+    return (lanes_of(p) + (p->config.c_cell ? 2 * all_states(p) : 0)) * padded_ranks(p);
 }
 
 /* ---- scratch of one worker ------------------------------------------------------------------- */
 
 typedef struct scratch {
     real *u, *y, *du; /* y: backward has dy in it */
-    real *carry, *saved, *left, *kept, *steps, *raw, *gates, *c_cell;
-    real *dright, *ddown, *dx_down, *dgates, *dc_cell, *ddt, *dranks;
+    real *carry, *saved, *kept, *steps, *raw, *gates, *c_cell;
+    real *dx, *ddown, *dx_down, *dgates, *dc_cell, *ddt, *dranks;
 } scratch;
 
 static real *take(real *memory, size_t *used, size_t elements)
@@ -75,7 +81,6 @@ static size_t place_scratch(const selective_plan *p, size_t count, real *memory,
     s->u = take(memory, &used, count * p->scan.tile);
     s->y = take(memory, &used, count * p->scan.tile);
     s->carry = take(memory, &used, count * carry_size(p));
-    s->left = take(memory, &used, 4 * states);
     s->raw = take(memory, &used, cols * lanes);
     s->gates = take(memory, &used, patterns * gates_size(p));
     s->c_cell = take(memory, &used, patterns * c_cell_size(p));
@@ -84,7 +89,7 @@ static size_t place_scratch(const selective_plan *p, size_t count, real *memory,
     s->du = take(memory, &used, count * p->scan.tile);
     s->saved = take(memory, &used, div_up_size(rows, block) * count * carry_size(p));
     s->kept = take(memory, &used, block * count * carry_size(p));
-    s->dright = take(memory, &used, 3 * states);
+    s->dx = take(memory, &used, cols * lanes);
     s->ddown = take(memory, &used, count * cols * 3 * states);
     s->dx_down = take(memory, &used, count * cols * lanes);
     s->dgates = take(memory, &used, patterns * gates_size(p));
@@ -204,7 +209,7 @@ static void prepare_pattern(const params_job *t, int walk, int pattern)
     if (!p->back) return;
     real *back = REGION_AT(real, t->ws, p->back) + (size_t)slot * back_size(p);
     memset(back, 0, back_size(p) * sizeof(real));
-    const size_t wc = p->config.c_cell ? 2 * states_of(p) : 0;
+    const size_t wc = p->config.c_cell ? 2 * all_states(p) : 0;
     for (size_t j = 0; j < J; j++) {
         const real *w2 = to + ((size_t)p->at.w2 + j) * lanes_of(p);
         for (size_t l = 0; l < lanes_of(p); l++) back[l * padded + j] = w2[l];
@@ -293,6 +298,7 @@ typedef struct scan {
     int walk;
     tile_task k;
     size_t image, count, patterns; /* vectors, and the first of them that have different systems */
+    size_t state, states;          /* first state of the block, and number of them */
     int emits;                     /* whether y is computed */
     scratch s;
 } scan;
@@ -335,9 +341,9 @@ static void make_gates(const scan *t, int row, int slot, int steps)
 {
     const selective_plan *p = t->job->plan;
     const scan_functions *f = scan_simd(&p->scan);
-    const size_t lanes = lanes_of(p), cols = cols_of(p), N = (size_t)p->config.core.d_state;
+    const size_t lanes = lanes_of(p), cols = cols_of(p), n = t->states;
     const ptrdiff_t width = p->scan.projection.width, step = p->walk[t->walk].col * width,
-                    row_of_c = (ptrdiff_t)(2 * N * lanes);
+                    pair = (ptrdiff_t)(2 * lanes);
     const real *z = scan_map(&p->scan, t->job->ws, t->image) + first_cell(t, row) * width;
     for (size_t i = 0; i < t->patterns; i++) {
         const real *c = shared_at(t, i);
@@ -347,54 +353,57 @@ static void make_gates(const scan *t, int row, int slot, int steps)
                        (ptrdiff_t)lanes, cols, (size_t)p->ranks, 0);
             f->softplus(dt, dt + cols * lanes, t->s.raw, c + (size_t)p->at.bias * lanes, cols);
         }
-        f->gates(t->s.gates + i * gates_size(p), dt, c, (int)cols, (int)N);
+        f->gates(t->s.gates + i * gates_size(p), dt, c + 4 * t->state * lanes, (int)cols, (int)n);
         real *cell = t->s.c_cell + i * c_cell_size(p);
-        const real *wc = c + (size_t)p->at.wc * lanes;
-        for (size_t e = 0; p->config.c_cell && e < 2 * N; e++)
-            f->product(cell + e * lanes, row_of_c, z, step, 1, wc + e * lanes, row_of_c, cols,
-                       (size_t)p->ranks, 0);
+        const real *wc = c + ((size_t)p->at.wc + 2 * t->state) * lanes;
+        for (size_t e = 0; p->config.c_cell && e < 2 * n; e++)
+            f->product(cell + (e / 2 * cols * 2 + e % 2) * lanes, pair, z, step, 1, wc + e * lanes,
+                       (ptrdiff_t)(2 * all_states(p)), cols, (size_t)p->ranks, 0);
     }
 }
 
-static scan_step_row row_of(const scan *t, int row, int slot, size_t v)
+static scan_step_row row_of(const scan *t, int row, int slot, const real *before, size_t v)
 {
     const selective_plan *p = t->job->plan;
     const ssm2d_config *c = &p->config.core;
     const scan_walk *w = &p->walk[t->walk];
-    const size_t lanes = lanes_of(p), cols = cols_of(p), i = v % t->patterns;
+    const size_t lanes = lanes_of(p), i = v % t->patterns, inputs = cols_of(p) * 4 * states_of(p);
     const ptrdiff_t cell = first_cell(t, row) * p->scan.base.lanes;
     const real *mine = REGION_AT(real, t->job->ws, p->own)
                        + ((size_t)(t->walk * p->scan.base.vectors + t->k.first) + v) * own_size(p);
-    real *carry = t->s.carry + v * carry_size(p);
+    real *now = slot < 0 ? t->s.carry + v * carry_size(p) : kept_at(t, slot, v);
+    const real *last = slot > 0 ? kept_at(t, slot - 1, v) : before + v * carry_size(p);
     return (scan_step_row){.cols = w->cols,
-                           .states = c->d_state,
+                           .states = (int)t->states,
                            .step = w->col * p->scan.base.lanes,
                            .u = t->s.u + v * p->scan.tile + cell,
                            .y = t->emits ? t->s.y + v * p->scan.tile + cell : NULL,
                            .dt = p->config.input_dt ? steps_at(t, slot, i) : NULL,
                            .gates = t->s.gates + i * gates_size(p),
-                           .b = shared_at(t, i) + (size_t)p->at.b * lanes,
-                           .c = mine,
+                           .b = shared_at(t, i) + ((size_t)p->at.b + 2 * t->state) * lanes,
+                           .c = mine + 2 * t->state * lanes,
                            .c_cell = p->config.c_cell ? t->s.c_cell + i * c_cell_size(p) : NULL,
-                           .skip = mine + (size_t)p->at.d * lanes,
+                           .skip = t->state ? NULL : mine + (size_t)p->at.d * lanes,
                            .same = c->norm == SSM2D_NORM_HALF ? (real)0.5 : 1,
                            .other = c->norm == SSM2D_NORM_NONE ? 1 : (real)0.5,
-                           .left = t->s.left,
-                           .up = carry,
-                           .x_up = carry + cols * 4 * states_of(p),
-                           .kept = slot < 0 ? NULL : kept_at(t, slot, v)};
+                           .before = last,
+                           .x_before = last + inputs,
+                           .now = now,
+                           .x_now = slot < 0 ? t->s.raw : now + inputs};
 }
 
 static void forward_row(void *arg, int row, int slot)
 {
     const scan *t = arg;
     const selective_plan *p = t->job->plan;
-    const size_t inputs = cols_of(p) * 4 * states_of(p);
     make_gates(t, row, slot, 1);
     for (size_t v = 0; v < t->count; v++) {
-        const scan_step_row s = row_of(t, row, slot, v);
+        const scan_step_row s = row_of(t, row, slot, t->s.carry, v);
         scan_simd(&p->scan)->step_forward(&s);
-        if (s.kept) memcpy(s.kept + inputs, s.x_up, cols_of(p) * lanes_of(p) * sizeof(real));
+        /* the row reads the inputs of the one before to its end */
+        if (slot < 0)
+            memcpy(t->s.carry + v * carry_size(p) + (s.x_before - s.before), s.x_now,
+                   cols_of(p) * lanes_of(p) * sizeof(real));
     }
 }
 
@@ -403,10 +412,10 @@ static void gates_back(const scan *t, int row, int slot)
 {
     const selective_plan *p = t->job->plan;
     const scan_functions *f = scan_simd(&p->scan);
-    const size_t lanes = lanes_of(p), cols = cols_of(p), N = (size_t)p->config.core.d_state,
-                 J = (size_t)p->ranks, padded = padded_ranks(p), wide = 2 * N * lanes;
+    const size_t lanes = lanes_of(p), cols = cols_of(p), n = t->states, J = (size_t)p->ranks,
+                 padded = padded_ranks(p);
     const ptrdiff_t width = p->scan.projection.width, step = p->walk[t->walk].col * width,
-                    at = first_cell(t, row) * width;
+                    at = first_cell(t, row) * width, pair = (ptrdiff_t)(2 * lanes);
     const real *z = scan_map(&p->scan, t->job->ws, t->image) + at;
     real *dz = scan_dmap(&p->scan, t->job->ws, t->k.first / p->scan.groups.group, t->image) + at;
     for (size_t i = 0; i < t->patterns; i++) {
@@ -416,8 +425,10 @@ static void gates_back(const scan *t, int row, int slot)
                            + ((size_t)(t->walk * p->patterns) + pattern) * back_size(p);
         real *partial = partial_at(t, i), *draw = t->s.ddt + i * cols * lanes;
         const real *dc = t->s.dc_cell + i * c_cell_size(p);
-        f->gates_back(draw, partial, t->s.dgates + i * gates_size(p),
-                      t->s.gates + i * gates_size(p), dt, shared_at(t, i), (int)cols, (int)N);
+        const size_t first = 4 * t->state * lanes;
+        f->gates_back(draw, partial + first, t->s.dgates + i * gates_size(p),
+                      t->s.gates + i * gates_size(p), dt, shared_at(t, i) + first, (int)cols,
+                      (int)n);
         for (size_t l = 0; l < cols * lanes; l++) draw[l] *= slope[l];
         f->product(partial + (size_t)p->at.w2 * lanes, (ptrdiff_t)lanes, z, 1, step, draw,
                    (ptrdiff_t)lanes, J, cols, 1);
@@ -427,12 +438,15 @@ static void gates_back(const scan *t, int row, int slot)
             f->product(t->s.dranks + j, (ptrdiff_t)padded, draw, (ptrdiff_t)lanes, 1, back + j,
                        (ptrdiff_t)padded, cols, lanes, 0);
         if (p->config.c_cell) {
-            for (size_t e = 0; e < 2 * N; e++)
-                f->product(partial + ((size_t)p->at.wc + e) * lanes, (ptrdiff_t)wide, z, 1, step,
-                           dc + e * lanes, (ptrdiff_t)wide, J, cols, 1);
-            for (size_t j = 0; j < padded; j += lanes)
-                f->product(t->s.dranks + j, (ptrdiff_t)padded, dc, (ptrdiff_t)wide, 1,
-                           back + lanes * padded + j, (ptrdiff_t)padded, cols, wide, 1);
+            for (size_t e = 0; e < 2 * n; e++)
+                f->product(partial + ((size_t)p->at.wc + 2 * t->state + e) * lanes,
+                           (ptrdiff_t)(2 * all_states(p)), z, 1, step,
+                           dc + (e / 2 * cols * 2 + e % 2) * lanes, pair, J, cols, 1);
+            for (size_t k = 0; k < n; k++)
+                for (size_t j = 0; j < padded; j += lanes)
+                    f->product(t->s.dranks + j, (ptrdiff_t)padded, dc + k * cols * 2 * lanes, pair,
+                               1, back + (1 + 2 * (t->state + k)) * lanes * padded + j,
+                               (ptrdiff_t)padded, cols, 2 * lanes, 1);
         }
         for (size_t j = 0; j < cols; j++)
             for (size_t r = 0; r < J; r++)
@@ -453,20 +467,16 @@ static void backward_row(void *arg, int row, int slot, const real *before)
     memset(t->s.ddt, 0, t->patterns * cols * lanes * sizeof(real));
     for (size_t v = 0; v < t->count; v++) {
         const size_t i = v % t->patterns;
-        const scan_step_row s = row_of(t, row, slot, v);
-        const real *last = slot ? kept_at(t, slot - 1, v) : before + v * carry_size(p);
+        const scan_step_row s = row_of(t, row, slot, before, v);
         real *mine = partial_at(t, v) + shared;
-        const scan_step_back r = {.kept = s.kept,
-                                  .up_before = last,
-                                  .x_before = last + cols * 4 * states,
-                                  .dy = t->s.y + v * p->scan.tile + cell,
+        const scan_step_back r = {.dy = t->s.y + v * p->scan.tile + cell,
                                   .du = t->s.du + v * p->scan.tile + cell,
-                                  .dright = t->s.dright,
                                   .ddown = t->s.ddown + v * cols * 3 * states,
                                   .dx_down = t->s.dx_down + v * cols * lanes,
+                                  .dx = t->s.dx,
                                   .dgates = t->s.dgates + i * gates_size(p),
-                                  .db = partial_at(t, i) + (size_t)p->at.b * lanes,
-                                  .dc = mine,
+                                  .db = partial_at(t, i) + ((size_t)p->at.b + 2 * t->state) * lanes,
+                                  .dc = mine + 2 * t->state * lanes,
                                   .dc_cell =
                                       p->config.c_cell ? t->s.dc_cell + i * c_cell_size(p) : NULL,
                                   .ddt = t->s.ddt + i * cols * lanes,
@@ -502,13 +512,16 @@ static void run_walks(scan *t, void (*run)(const scan_rows *))
                             .forward = forward_row,
                             .backward = backward_row,
                             .arg = t};
-    for (t->walk = 0; t->walk < p->config.core.directions; t->walk++) {
-        if (!t->emits) {
-            memset(t->s.ddown, 0, t->count * cols_of(p) * 3 * states_of(p) * sizeof(real));
-            memset(t->s.dx_down, 0, t->count * cols_of(p) * lanes_of(p) * sizeof(real));
+    const size_t N = (size_t)p->config.core.d_state;
+    for (t->walk = 0; t->walk < p->config.core.directions; t->walk++)
+        for (t->state = 0; t->state < N; t->state += STATE_BLOCK) {
+            t->states = min_size(STATE_BLOCK, N - t->state);
+            if (!t->emits) {
+                memset(t->s.ddown, 0, t->count * cols_of(p) * 3 * states_of(p) * sizeof(real));
+                memset(t->s.dx_down, 0, t->count * cols_of(p) * lanes_of(p) * sizeof(real));
+            }
+            run(&rows);
         }
-        run(&rows);
-    }
 }
 
 static void forward_task(void *arg, size_t task, int worker)

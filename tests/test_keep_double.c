@@ -1,0 +1,2 @@
+/* test_keep.c in double. */
+#include "test_keep.c"
