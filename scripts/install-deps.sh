@@ -36,6 +36,8 @@ packages_of() {
     release) echo libopenmpi-dev openmpi-bin libmpich-dev mpich chromium \
         python3-numpy python3-onnx ;;
     dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx ;;
+    # npm packs the package and comes with node where that is not Debian's; Chromium shows the page
+    js) echo emscripten chromium "$(command -v npm > /dev/null || echo npm)" ;;
     library) echo abigail-tools ;;
     clang | asan | tsan | fuzz) ;;
     *)
@@ -74,7 +76,7 @@ install() {
 }
 
 stages=$*
-[ "$stages" != all ] || stages="checks release library aarch64 musl gcc11"
+[ "$stages" != all ] || stages="checks release js library aarch64 musl gcc11"
 [ "${PYTHON:-}" != 1 ] || stages="$stages python"
 for stage in $stages; do packages_of "$stage" > /dev/null; done
 
