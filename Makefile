@@ -2,9 +2,9 @@
 # CMakePresets.json or a script.
 
 .DEFAULT_GOAL := help
-stages := checks release python library clang asan tsan aarch64 musl gcc11
-.PHONY: help demo test test-long test-packages build dev fuzz fuzz-nightly bench site install deb bundle \
-	clean deps $(stages)
+stages := checks release python js library clang asan tsan aarch64 musl gcc11
+.PHONY: help demo test test-long test-packages build dev fuzz fuzz-nightly bench site web install \
+	deb bundle clean deps $(stages)
 
 help:
 	@echo 'make demo      install missing packages, build, train on real images, draw and classify'
@@ -18,6 +18,8 @@ help:
 	@echo 'make dev       the developer build, warnings are errors, in build/dev; then its tests'
 	@echo 'make checks    the rules of the source tree: columns, format, includes, names'
 	@echo 'make release   the release build and its tests; make python: those of the Python package'
+	@echo 'make js        the package for browsers and Node.js, build/js/ssm2d-0.3.0.tgz, and its tests'
+	@echo 'make web       the browser page with the models of models/ (MODELS=..), build/web/index.html'
 	@echo 'make clang     the build with clang and its numeric tests'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan      the threaded tests under the thread sanitizer'
@@ -55,7 +57,7 @@ demo: deps
 export PYTHON LONG
 
 test:
-	@scripts/install-deps.sh checks release library aarch64 musl
+	@scripts/install-deps.sh checks release js library aarch64 musl
 	@tests/run-all.sh
 
 test-long:
@@ -65,6 +67,19 @@ test-long:
 $(stages):
 	@scripts/install-deps.sh $@
 	@tests/run-all.sh $@
+
+js: release-build
+
+# The tests of js compare with the tool of the release build.
+.PHONY: release-build
+release-build: deps
+	cmake --preset release
+	cmake --build --preset release --target ssm2d_tool ssm2d
+
+web:
+	@scripts/install-deps.sh js
+	@js/build.sh
+	@node web/build.mjs $(MODELS)
 
 dev: deps
 	@tests/run-all.sh dev

@@ -21,7 +21,14 @@ endfunction()
 
 # ssm2d_simd_files(RESULT BASELINE AVX2 AVX512): the files with the bodies of every instruction set
 # that the processor's architecture has; the compiler is told of those that it must be told of.
+# WebAssembly has no choice at run time: a module with one instruction that the browser does not
+# know is refused as a whole. js/ compiles these files, for a module with SIMD128 and one without.
 function(ssm2d_simd_files result baseline avx2 avx512)
+  if(EMSCRIPTEN)
+    set_property(GLOBAL APPEND PROPERTY SSM2D_WASM_BODIES ${CMAKE_CURRENT_SOURCE_DIR}/${baseline})
+    set(${result} PARENT_SCOPE)
+    return()
+  endif()
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(${result} ${baseline} PARENT_SCOPE)
     return()

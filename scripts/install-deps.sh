@@ -40,6 +40,8 @@ packages_of() {
     release) echo libopenmpi-dev openmpi-bin libmpich-dev mpich chromium \
         python3-numpy python3-onnx tcc pandoc ;;
     dev) echo libopenmpi-dev openmpi-bin libmpich-dev mpich python3-numpy python3-onnx tcc ;;
+    # npm packs the package and comes with node where that is not Debian's; Chromium shows the page
+    js) echo emscripten chromium "$(command -v npm > /dev/null || echo npm)" ;;
     library) echo abigail-tools ;;
     site) echo pandoc python3 ;; # make site; among the tests its links need it, and chromium
     # what packaging/debian needs beside the packages above
@@ -85,7 +87,7 @@ install() {
 }
 
 stages=$*
-[ "$stages" != all ] || stages="checks release library aarch64 musl gcc11 packages"
+[ "$stages" != all ] || stages="checks release js library aarch64 musl gcc11 packages"
 [ "${PYTHON:-}" != 1 ] || stages="$stages python"
 for stage in $stages; do packages_of "$stage" > /dev/null; done
 

@@ -5,6 +5,8 @@
 #   checks    the rules of the source tree: columns, format, includes, names (tests/checks.sh)
 #   release   gcc, the release build, all tests except the failing-memory campaign, which asan runs
 #   python    the Python package, with the library of the release build
+#   js        the package for browsers and Node.js, in WebAssembly, beside the tool of the release
+#             build, and the browser page in Chromium (js/run-tests.sh)
 #   library   the library alone, which needs only a C compiler; then that of trained models, and
 #             the binary interface of both beside the committed one (tests/package/abi.sh)
 #   clang     clang builds everything; the tests of layer, graph and models
@@ -37,7 +39,7 @@ fi
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
 fuzz_seed=$([ -n "$LONG${FUZZ_SECONDS:-}" ] && echo 0 || echo 1)
 FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "$LONG" ] && echo 120 || echo 3)}
-stages="checks release python library clang asan tsan aarch64 musl fuzz"
+stages="checks release python js library clang asan tsan aarch64 musl fuzz"
 more="gcc11 packages dev"
 # Runs sync their files to the disk, which takes most of the time of many tests. So the files of
 # tests are in memory if there is enough, but on the disk with --long, or where TMPDIR says.
@@ -184,6 +186,13 @@ stage_python() {
     case $unbuilt in
     *' release '*) omit python "the release build, whose library it tests, has failed" ;;
     *) beside python python/run-tests.sh build/release ;;
+    esac
+}
+stage_js() {
+    needs js emcc node || return 0
+    case $unbuilt in
+    *' release '*) omit js "the release build, whose tool it compares with, has failed" ;;
+    *) beside js js/run-tests.sh build/release ;;
     esac
 }
 stage_clang() { needs clang clang && both clang; }

@@ -20,7 +20,7 @@ enum { LARGE = 8 << 20, PIECE = 2 << 20 }; /* PIECE: a large page */
 static void *default_allocate(size_t bytes, void *user)
 {
     (void)user;
-#ifdef MADV_HUGEPAGE
+#if defined(MADV_HUGEPAGE) && !defined(__EMSCRIPTEN__) /* it has the name alone */
     if (bytes >= LARGE && bytes <= SIZE_MAX - PIECE) {
         const size_t whole = (bytes + PIECE - 1) / PIECE * PIECE;
         void *memory = aligned_alloc(PIECE, whole);

@@ -4,6 +4,8 @@
  * in long runs. If cells are contiguous (channel-first arrays), squares of LANES channels x LANES
  * cells are transposed in registers. */
 
+#define FIRST_HALVES_1   0
+#define SECOND_HALVES_1  1
 #define FIRST_HALVES_2   0, 2
 #define SECOND_HALVES_2  1, 3
 #define FIRST_HALVES_4   0, 4, 1, 5
@@ -14,10 +16,12 @@
 #define SECOND_HALVES_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 
 #ifndef REAL_IS_DOUBLE
+#define LANES_OF_4  1
 #define LANES_OF_16 4
 #define LANES_OF_32 8
 #define LANES_OF_64 16
 #else
+#define LANES_OF_8  1
 #define LANES_OF_16 2
 #define LANES_OF_32 4
 #define LANES_OF_64 8

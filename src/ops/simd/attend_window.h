@@ -19,7 +19,10 @@ enum { STRIP_VECTORS = 2, STRIP = STRIP_VECTORS * LANES };
 
 /* ---- transposing ----------------------------------------------------------------------------- */
 
-#if LANE_BYTES == 16 && defined(REAL_IS_DOUBLE)
+#if LANE_BYTES == 4 /* one lane, nothing to transpose */
+#define FIRST_HALVES  0
+#define SECOND_HALVES 1
+#elif LANE_BYTES == 16 && defined(REAL_IS_DOUBLE)
 #define FIRST_HALVES  0, 2
 #define SECOND_HALVES 1, 3
 #elif (LANE_BYTES == 32 && defined(REAL_IS_DOUBLE)) || LANE_BYTES == 16

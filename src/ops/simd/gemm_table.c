@@ -21,7 +21,8 @@ const gemm_table *gemm_for(cpu_level level)
     }
 }
 
-#if !defined(REAL_IS_DOUBLE)
+/* bfloat16 is for training, which modules for browsers do without. */
+#if !defined(REAL_IS_DOUBLE) && !defined(__EMSCRIPTEN__)
 
 extern const gemm_table gemm_bfloat16_baseline, gemm_tiles_baseline;
 #if defined(__x86_64__)
