@@ -224,11 +224,14 @@ static void test_bad_configurations_are_refused(void **state)
          "\"drop_path\" is 1: use a number from 0 to 0.99"},
         {"{\"model\": \"deit\"}", "model deit has no default for \"dim\""},
         {"{\"model\": \"vit\", \"mixer\": \"smm2d\"}",
-         "\"mixer\" is \"smm2d\": use none, ssm2d, s4nd, ema or conv"},
+         "\"mixer\" is \"smm2d\": use none, ssm2d, s4nd, ema, conv, "
+         "ssm2d_selective, ss2d, mamba2d, scan2d, chimera or roesser"},
         {"{\"model\": \"vit\", \"mixer\": 5}",
-         "\"mixer\" is 5: use none, ssm2d, s4nd, ema or conv"},
+         "\"mixer\" is 5: use none, ssm2d, s4nd, ema, conv, "
+         "ssm2d_selective, ss2d, mamba2d, scan2d, chimera or roesser"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"cnv\"}}",
-         "\"mixer.kind\" is \"cnv\": use none, ssm2d, s4nd, ema or conv"},
+         "\"mixer.kind\" is \"cnv\": use none, ssm2d, s4nd, ema, conv, "
+         "ssm2d_selective, ss2d, mamba2d, scan2d, chimera or roesser"},
         {"{\"model\": \"vit\", \"mixer\": {\"n_ssm\": 2}}",
          "\"mixer\" has settings, but no \"kind\" that has any"},
         {"{\"model\": \"vit\", \"mixer\": {\"kind\": \"none\", \"n_ssm\": 2}}",

@@ -45,6 +45,8 @@ static const golden cases[] = {
      "channels=6 d_state=2 n_ssm=3 directions=2 dt_rank=2 norm=half", 2, 7, 4},
     {"ssm2d_selective_05_5x8_d4_indt", "ssm2d_selective",
      "channels=8 d_state=4 directions=4 dt_rank=3", 2, 5, 8},
+    {"roesser_02_5x6_P_d4", "roesser", "channels=12 heads=3 d_qk=3 d_v=4 mode=P transition=tanh", 2,
+     5, 6},
     {"chimera_02_4x6_proj", "chimera", "channels=12 heads=3 d_qk=5", 2, 4, 6},
 };
 
@@ -119,7 +121,8 @@ static void golden_cases_agree(void **state)
 /* Random settings of one of these kinds. */
 static ssm2d_layer random_layer(rng *r, int kind)
 {
-    static const char *const names[] = {"ssm2d_selective", "ss2d", "mamba2d", "scan2d", "chimera"};
+    static const char *const names[] = {"ssm2d_selective", "ss2d",    "mamba2d",
+                                        "scan2d",          "chimera", "roesser"};
     static const char *const corners[] = {"directions=1 corner=top_left",
                                           "directions=1 corner=bottom_right",
                                           "directions=2 corner=both"};
@@ -132,11 +135,15 @@ static ssm2d_layer random_layer(rng *r, int kind)
     const int bits = below(r, 64), directions = 1 << below(r, 3), systems = 1 + below(r, 5);
     const int heads = 1 + below(r, 4), wide = 1 + below(r, 10);
     int used =
-        snprintf(settings, sizeof settings, "channels=%d ", kind == 4 ? heads * wide : channels);
+        snprintf(settings, sizeof settings, "channels=%d ", kind > 3 ? heads * wide : channels);
     char *end = settings + used;
     const size_t left = sizeof settings - (size_t)used;
     if (kind == 4)
         snprintf(end, left, "heads=%d d_qk=%d", heads, N);
+    else if (kind == 5)
+        snprintf(end, left, "heads=%d d_qk=%d directions=%d mode=%s chirality=%s transition=%s",
+                 heads, N, directions, bits & 1 ? "P" : "D", bits & 2 ? "L" : "R",
+                 bits & 4 ? "tanh" : "sigmoid");
     else if (kind == 0)
         snprintf(end, left,
                  "d_state=%d dt_rank=%d n_ssm=%d directions=%d norm=%s assign=%s c_cell=%s "
@@ -153,7 +160,7 @@ static ssm2d_layer random_layer(rng *r, int kind)
     return layer_from(names[kind], settings);
 }
 
-enum { KINDS = 5 };
+enum { KINDS = 6 };
 
 static double *param_of(const ssm2d_layer *layer, double *params, const char *name, size_t *count)
 {
@@ -267,7 +274,8 @@ static void blocks_of_rows_agree(void **state)
                   {"ss2d", "channels=9 d_state=17 dt_rank=1"},
                   {"mamba2d", "channels=9 d_state=17 dt_rank=1"},
                   {"scan2d", "channels=9 d_state=13 dt_rank=1"},
-                  {"chimera", "channels=9 heads=3 d_qk=17"}};
+                  {"chimera", "channels=9 heads=3 d_qk=17"},
+                  {"roesser", "channels=9 heads=3 d_qk=9"}};
     rng r = rng_seed(32);
     ssm2d_context *context = context_of(2);
     int wrong = 0;
@@ -277,6 +285,8 @@ static void blocks_of_rows_agree(void **state)
         size_t count; /* Chimera sums so many paths that small steps would make states huge */
         double *bias = param_of(&layer, t.params, "dt_bias", &count);
         for (size_t k = 0; !strcmp(layers[i].kind, "chimera") && k < count; k++) bias[k] += 6;
+        double *w = param_of(&layer, t.params, "tr_weight", &count); /* the same of roesser */
+        for (size_t k = 0; w && k < count; k++) w[k] = 0.01 * w[k];
         wrong += check_trial(context, &t, &r);
         trial_free(&t);
     }
@@ -403,6 +413,8 @@ static void bad_settings_are_refused(void **state)
         {"scan2d", "channels=8 directions=2", "directions", "1"},
         {"chimera", "channels=8 heads=3", "heads=3", "channels=8"},
         {"chimera", "channels=8 d_qk=0", "d_qk", "0"},
+        {"roesser", "channels=8 heads=3", "heads=3", "channels=8"},
+        {"roesser", "channels=8 heads=2 d_v=3", "d_v=3", "channels=8"},
         {"ssm2d_selective", "channels=8 dt_rank=9", "dt_rank=9", "channels=8"},
         {"ssm2d_selective", "channels=8 d_state=0", "d_state", "0"},
         {"ssm2d_selective", "channels=8 norm=paper", "norm", "relaxed"}};
@@ -418,7 +430,8 @@ static void bad_settings_are_refused(void **state)
 static void what_they_cannot_do_is_refused(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"ssm2d_selective", "ss2d", "mamba2d", "scan2d", "chimera"};
+    static const char *const kinds[] = {"ssm2d_selective", "ss2d",    "mamba2d",
+                                        "scan2d",          "chimera", "roesser"};
     ssm2d_context *context = context_of(1);
     rng r = rng_seed(35);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -75,7 +75,7 @@ static const ssm2d_field *find(const model_config *c, const char *key, const voi
 static ssm2d_status set_kind(field_source from, const char *key, const char *name,
                              const char *shown, model_config *config, ssm2d_error *error)
 {
-    char names[SHOWN];
+    char names[256];
     const layer_kind *kind = mixer_find(name);
     if (!kind)
         return fail(error, SSM2D_ERROR_ARGUMENT, "%s: \"%s\" is %s: use %s", from.where, key, shown,

@@ -410,7 +410,7 @@
       const beyond = place + 14 + tip.offsetWidth > box.clientWidth;
       tip.style.left = `${Math.max(0, beyond ? place - 14 - tip.offsetWidth : place + 14)}px`;
       /* beside the cursor, or below where it would hide the chart */
-      const wide = tip.offsetWidth > box.clientWidth / 2;
+      const wide = tip.offsetWidth > box.clientWidth / 2 || box.clientWidth < 400;
       tip.style.top = `${head.offsetHeight + (wide ? view.height * ratio : 12)}px`;
     }
     function hide() {

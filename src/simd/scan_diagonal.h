@@ -1,5 +1,5 @@
-/* scan_diagonal - one row of a selective scan with a diagonal state, for one vector of channels; the
- * argument structs are in scan_table.h.
+/* scan_diagonal - one row of a selective scan with a diagonal state, for one vector of channels;
+ * the argument structs are in scan_table.h.
  *
  * With x = u, a_g = exp(dt_g * A_g[n]) and s_g = dt_g * B_g[n] * x, all of the receiving cell:
  *     LINE    h = a*left + s                               left goes on in the next row

@@ -74,8 +74,8 @@ INLINE void scan_product_block(const int M, real *out, ptrdiff_t out_row, const 
     for (int m = 0; m < M; m++) store(out + m * out_row, sum[m]);
 }
 
-/* out[m] (+)= sum over k < depth of in[m*in_row + k*in_step] * w[k]; out and w are vectors. Each sum
- * is taken in the order of k, whatever the number of rows. */
+/* out[m] (+)= sum over k < depth of in[m*in_row + k*in_step] * w[k]; out and w are vectors. Each
+ * sum is taken in the order of k, whatever the number of rows. */
 static void scan_product(real *out, ptrdiff_t out_row, const real *in, ptrdiff_t in_row,
                          ptrdiff_t in_step, const real *w, ptrdiff_t w_row, size_t rows,
                          size_t depth, int add)
@@ -91,7 +91,7 @@ static void scan_product(real *out, ptrdiff_t out_row, const real *in, ptrdiff_t
 #undef SCAN_PRODUCT_ROWS
 }
 
-/* out[i] += the sum over the lanes of vector i; the vectors of `in` are `in_step` elements apart. */
+/* out[i] += the sum over the lanes of vector i; the vectors of `in` are in_step elements apart. */
 static void scan_sum_lanes(real *out, const real *in, ptrdiff_t in_step, size_t count)
 {
     size_t i = 0;

@@ -12,7 +12,7 @@ static void scan_roesser_forward(const scan_roesser_row *s)
         vec g[ROESSER_GATES], sum = all(0);
         for (int i = 0; i < ROESSER_GATES; i++)
             g[i] = load(s->gates + ((ptrdiff_t)j * ROESSER_GATES + i) * LANES);
-        const vec v = load(s->v + j * s->step);
+        const vec v = load(s->v + j * s->v_step);
         for (int n = 0; n < N; n++) {
             const ptrdiff_t at = ((ptrdiff_t)j * N + n) * LANES;
             const vec l = load(s->up + at), u = load(s->left + n * LANES);
@@ -24,7 +24,7 @@ static void scan_roesser_forward(const scan_roesser_row *s)
             store(s->up + at, mul_add(g[ROESSER_S_R], source, r));
             store(s->left + n * LANES, mul_add(g[ROESSER_S_D], source, d));
         }
-        if (s->y) store(s->y + j * s->step, load(s->y + j * s->step) + sum);
+        if (s->y) store(s->y + j * s->step, mul_add(all(s->scale), sum, load(s->y + j * s->step)));
     }
 }
 
@@ -33,15 +33,15 @@ static void scan_roesser_back_one(const scan_roesser_row *s, const scan_roesser_
     const int N = s->states;
     for (int n = 0; n < N; n++) store(r->dright + n * LANES, all(0));
     for (int j = s->cols; j--;) {
-        vec g[ROESSER_GATES], dg[ROESSER_GATES], dv = load(r->dv + j * s->step);
+        vec g[ROESSER_GATES], dg[ROESSER_GATES], dv = load(r->dv + j * s->v_step);
         for (int i = 0; i < ROESSER_GATES; i++) {
             g[i] = load(s->gates + ((ptrdiff_t)j * ROESSER_GATES + i) * LANES);
             dg[i] = all(0);
         }
-        const vec v = load(s->v + j * s->step), dy = load(r->dy + j * s->step);
+        const vec v = load(s->v + j * s->v_step), dy = s->scale * load(r->dy + j * s->step);
         for (int n = 0; n < N; n++) {
             const ptrdiff_t at = ((ptrdiff_t)j * N + n) * LANES;
-            const vec l = load(r->kept + 2 * at), u = load(r->kept + 2 * at + LANES);
+            const vec l = load(s->kept + 2 * at), u = load(s->kept + 2 * at + LANES);
             const vec lam_r = load(r->ddown + at), lam_d = load(r->dright + n * LANES);
             const vec k = load(s->k + at), source = k * v, G = load(s->q + at) * dy;
             const vec lam = mul_add(g[ROESSER_S_R], lam_r, g[ROESSER_S_D] * lam_d);
@@ -53,16 +53,15 @@ static void scan_roesser_back_one(const scan_roesser_row *s, const scan_roesser_
             dg[ROESSER_S_D] = mul_add(lam_d, source, dg[ROESSER_S_D]);
             dg[ROESSER_M_L] = mul_add(G, l, dg[ROESSER_M_L]);
             dg[ROESSER_M_U] = mul_add(G, u, dg[ROESSER_M_U]);
-            store(r->dq + at,
-                  mul_add(dy, mul_add(g[ROESSER_M_L], l, g[ROESSER_M_U] * u), load(r->dq + at)));
-            store(r->dk + at, mul_add(lam, v, load(r->dk + at)));
+            store(r->dq + at, dy * mul_add(g[ROESSER_M_L], l, g[ROESSER_M_U] * u));
+            store(r->dk + at, lam * v);
             dv = mul_add(lam, k, dv);
             const vec down = mul_add(g[ROESSER_T_RL], lam_r, g[ROESSER_T_DL] * lam_d);
             const vec right = mul_add(g[ROESSER_T_RU], lam_r, g[ROESSER_T_DU] * lam_d);
             store(r->ddown + at, mul_add(g[ROESSER_M_L], G, down));
             store(r->dright + n * LANES, mul_add(g[ROESSER_M_U], G, right));
         }
-        store(r->dv + j * s->step, dv);
+        store(r->dv + j * s->v_step, dv);
         for (int i = 0; i < ROESSER_GATES; i++)
             store(r->dgates + ((ptrdiff_t)j * ROESSER_GATES + i) * LANES, dg[i]);
     }

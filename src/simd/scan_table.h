@@ -90,7 +90,8 @@ enum roesser_gate {
 };
 typedef struct scan_roesser_row {
     int cols, states;
-    ptrdiff_t step;
+    ptrdiff_t step, v_step; /* between cells of y and dy; of v and dv */
+    real scale;             /* of y */
     const real *v;
     real *y;
     const real *q, *k; /* [cols][states][lanes] */
@@ -101,11 +102,10 @@ typedef struct scan_roesser_row {
 } scan_roesser_row;
 
 typedef struct scan_roesser_back {
-    const real *kept, *dy; /* dy is scaled */
-    real *dv;              /* added to */
-    real *dright, *ddown;  /* LamD of the cell on the right, LamR of the row below */
-    real *dq, *dk;         /* [cols][states][lanes], added to */
-    real *dgates;          /* [cols][ROESSER_GATES][lanes] */
+    const real *dy;
+    real *dv;               /* added to */
+    real *dright, *ddown;   /* LamD of the cell on the right, LamR of the row below */
+    real *dq, *dk, *dgates; /* of the shapes of q, k and gates */
 } scan_roesser_back;
 
 typedef struct scan_functions {

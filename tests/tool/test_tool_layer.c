@@ -185,7 +185,8 @@ static void test_bad_config_is_refused(void **state)
         {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"", "is not a known key"},
         {"\"kind\": \"ssm2d\"", "\"kind\": \"ema\"", "\"L\" is missing"},
         {"\"kind\": \"ssm2d\"", "\"kind\": \"cnn\"",
-         "\"kind\" is \"cnn\": use ssm2d, s4nd, ema or conv"},
+         "\"kind\" is \"cnn\": use ssm2d, s4nd, ema, conv, "
+         "ssm2d_selective, ss2d, mamba2d, scan2d, chimera or roesser"},
         {"\"kind\": \"ssm2d\"", "\"kund\": \"ssm2d\"", "\"kind\" is missing"},
         {"\"channels\":", "\"channels\" ", "case.json"},
     };

@@ -217,7 +217,8 @@ static void test_bad_config_is_refused(void **state)
         {"\"pos_embed\": true", "\"pos_embed\": false",
          "has the array pos_embed, which the model does not have"},
         {"\"kind\": \"ssm2d\"", "\"kind\": \"s5nd\"",
-         "\"mixer.kind\" is \"s5nd\": use none, ssm2d, s4nd, ema or conv"},
+         "\"mixer.kind\" is \"s5nd\": use none, ssm2d, s4nd, ema, conv, "
+         "ssm2d_selective, ss2d, mamba2d, scan2d, chimera or roesser"},
         {"\"kind\": \"ssm2d\"", "\"kind\": \"s4nd\"", "\"mixer.directions\" is not a known key"},
         {"\"model\": \"vit\"", "\"model\": \"resnet\"", "there is no model \"resnet\": use"},
         {"\"model\": \"vit\"", "\"model\": \"vit\" \"x\"", "config.json: line 2"},

@@ -132,7 +132,9 @@ static void test_keys_of_models_are_set(void **state)
         {"crop_padding", "-1", "\"crop_padding\" is -1: use a whole number"},
         {"dim", "0", "\"dim\" is 0"},
         {"model", "vit-mni", "did you mean \"vit-mini\"?"},
-        {"mixer", "ssm3d", "use none, ssm2d, s4nd, ema or conv"}};
+        {"mixer", "ssm3d",
+         "use none, ssm2d, s4nd, ema, conv, "
+         "ssm2d_selective, ss2d, mamba2d, scan2d, chimera or roesser"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_not_equal(train_settings_set(&s, "--set", wrong[i][0], wrong[i][1], &error),
                              SSM2D_OK);

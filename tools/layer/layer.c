@@ -293,8 +293,9 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
 }
 
 static const char about[] =
-    "Runs one case of a layer. CASE_DIR/case.json has the configuration, whose \"kind\" is ssm2d, "
-    "s4nd, ema or conv. There is one .npy file per parameter (D of ssm2d is omega.npy); u.npy is "
+    "Runs one case of a layer. CASE_DIR/case.json has the configuration and the \"kind\" of layer, "
+    "see "
+    "docs/layers.md. There is one .npy file per parameter (D of ssm2d is omega.npy); u.npy is "
     "the input and dy.npy the gradient of the loss with respect to the output, both (batch, "
     "channels, rows, columns), or for ema (cells, batch, channels).\n"
     "\n"

@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "io/json.h"
 #include "io/text.h"
+#include "layers/roesser/roesser_plan.h"
 #include "mixers/layer_json.h"
 
 #include <stdio.h>
@@ -97,6 +98,9 @@ ssm2d_status layer_case_parse(const char *path, const cJSON *root, layer_case *c
     if (!kind) return refuse_kind(path, name, error);
     const char *const *keys = kind->raster ? line : plane;
     c->layer = layer_file_default(kind);
+    /* cases are of published layers, whose transitions are tanh */
+    if (kind == &layer_roesser)
+        ((roesser_config *)(void *)&c->layer.values)->transition = ROESSER_TANH;
     c->grid = (ssm2d_grid){.axes = kind->raster ? 1 : 2, .extent = {1, 1, 1}};
     status = get_size(path, root, "batch", &c->batch, error);
     for (int i = 0; i < c->grid.axes && !status; i++)

@@ -1,5 +1,5 @@
-/* diagonal_plan - selective scans whose state is a vector of d_state values per channel, each with a
- * coefficient of its own: the kinds ss2d, mamba2d, scan2d and chimera. simd/scan_diagonal.h has
+/* diagonal_plan - selective scans whose state is a vector of d_state values per channel, each with
+ * a coefficient of its own: the kinds ss2d, mamba2d, scan2d and chimera. simd/scan_diagonal.h has
  * their recurrences. Every direction (walk) reads its ranks p, B and C from the columns of a map:
  *     raw_g = W_g p + bias_g,  dt_g = log(1 + exp(raw_g))      per channel and gate g */
 #ifndef SSM2D_LAYERS_DIAGONAL_PLAN_H

@@ -1,11 +1,11 @@
-/* scan_plan - what layers with selective scans have in common: coefficients of the recurrence depend
- * on the input, so there is no kernel, and the layer is computed cell by cell.
+/* scan_plan - what layers with selective scans have in common: coefficients of the recurrence
+ * depend on the input, so there is no kernel, and the layer is computed cell by cell.
  *
  * 1. scan_projection.c computes a map of `columns` values per cell from its channels, one product
  *    for all that the coefficients depend on.
  * 2. A task scans one image after the other for a group of vectors of channels, in every direction.
- *    scan_rows.c runs the rows; backward keeps the states of a block of rows only, and of the others
- *    what enters every block.
+ *    scan_rows.c runs the rows; backward keeps the states of a block of rows only, and of the
+ *    others what enters every block.
  * 3. Gradients of maps are sums over channels: each group has its own, added in their order.
  *
  * H channels; V vectors of `lanes`; G groups. The number of groups and of chunks of the batch, on
@@ -49,7 +49,7 @@ typedef struct scan_segment {
 typedef struct scan_projection {
     int maps, columns, segments;
     scan_segment segment[SCAN_SEGMENTS]; /* `columns` rows in all */
-    int width;                           /* columns, padded to whole vectors */
+    int width; /* columns, padded to whole vectors; kinds may ask for more */
     /* Regions: weights [maps][H][width] and [maps][columns][V][lanes] */
     size_t in, out;
     size_t map;  /* [batch][maps][cells][width] */

@@ -33,7 +33,7 @@ void scan_projection_plan(scan_layer_plan *p)
 {
     scan_projection *s = &p->projection;
     const size_t H = (size_t)p->base.channels, maps = (size_t)s->maps, B = p->base.options.batch;
-    s->width = div_up(s->columns, p->base.lanes) * p->base.lanes;
+    s->width = div_up(max_int(s->width, s->columns), p->base.lanes) * p->base.lanes;
     s->in = plan_reserve(&p->base, maps * H, (size_t)s->width * sizeof(real));
     s->map = plan_reserve(&p->base, B * maps * p->cells, (size_t)s->width * sizeof(real));
     if (p->base.options.inference) return;
@@ -172,5 +172,6 @@ void scan_projection_backward(const scan_layer_plan *p, ssm2d_workspace *ws, con
     pool_run(workers, p->base.options.batch, sum_groups, &t);
     pool_run(workers, scan_tasks(p), backward_task, &t);
     if (dparams)
-        pool_run(workers, (size_t)p->projection.maps * (size_t)p->projection.columns, sum_column, &t);
+        pool_run(workers, (size_t)p->projection.maps * (size_t)p->projection.columns, sum_column,
+                 &t);
 }
