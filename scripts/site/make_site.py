@@ -267,14 +267,19 @@ def main():
     if out.exists() and any(out.iterdir()):
         if not (out / "search-index.js").exists():
             fail(f"{out} is not empty and holds no site: remove it or name another folder")
-        shutil.rmtree(out)
-    out.mkdir(parents=True, exist_ok=True)
-    site = Site(tool, out)
-    site.add_documents()
-    site.add_api()
-    site.add_commands()
-    site.add_sources()
-    site.write()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    # The site appears complete or not at all.
+    with tempfile.TemporaryDirectory(prefix=out.name, dir=out.parent) as folder:
+        site = Site(tool, pathlib.Path(folder, "site"))
+        site.out.mkdir()
+        site.add_documents()
+        site.add_api()
+        site.add_commands()
+        site.add_sources()
+        site.write()
+        if out.exists():
+            shutil.rmtree(out)
+        site.out.rename(out)
     print(f"{len(site.pages)} pages: open {out}/index.html")
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# reference.sh SOURCE_DIR - examples/reference.c compiles without warnings as C99 with gcc, clang and
-# tcc and as C++ with g++; it learns its task, with the same curve from every compiler. At most 300
-# lines. Compilers that are not installed are skipped with a message.
+# reference.sh SOURCE_DIR - examples/reference.c has at most 300 lines and compiles without warnings
+# as C99 with gcc, clang and tcc and as C++ with g++; it learns its task, with the same curve from
+# every compiler. Compilers that are not installed are skipped with a message.
 set -eu
 source=$1/examples/reference.c
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# site.sh TOOL SOURCE_DIR - the site in headless Chromium, from file:// addresses: the search finds a
-# function and a word of the text and follows the chosen line, the button changes the theme, no page
-# prints to the console, and none is wider than a phone. SKIPPED without pandoc or Chromium.
+# site.sh TOOL SOURCE_DIR - the site in headless Chromium, from file:// addresses: the search finds
+# a function and a command, and nothing for a word that is nowhere; the button changes the theme; no
+# page prints to the console or is wider than a small window. SKIPPED without pandoc or Chromium.
 set -eu
 tool=$1 source=$2
 work=$(mktemp -d)
