@@ -1,5 +1,5 @@
-/* Selective scans as mixers of a small ViT: they train, and ssm2d_selective starts from the arrays of
- * a trained 2-D SSM. */
+/* Selective scans as mixers of a small ViT: they train, and ssm2d_selective starts from the arrays
+ * of a trained 2-D SSM. */
 #include "models/vit.h"
 #include "models/weights.h"
 #include "ops/ops.h"
