@@ -574,7 +574,7 @@ static void kinds_describe_themselves(void **state)
             }
         ssm2d_layer_destroy(layer);
     }
-    assert_int_equal(kinds, 4);
+    assert_int_equal(kinds, 10);
     assert_true(ssm2d_kind_capabilities("ssm2d") & SSM2D_CAN_STREAM);
     assert_true(ssm2d_kind_capabilities("ssm2d") & SSM2D_CAN_KERNEL_BACKWARD);
     assert_false(ssm2d_kind_capabilities("ema") & SSM2D_CAN_STREAM);

@@ -33,6 +33,16 @@ static const kind_case cases[] = {
     {"conv", "channels=16 kernel=7", 2, 9, 13},
     {"conv", "channels=3 kernel=7 bias=false", 2, 2, 3},
     {"conv", "channels=2 kernel=1", 1, 1, 1},
+    {"ssm2d_selective", "channels=5 d_state=3 n_ssm=2 c_cell=true", 2, 4, 5},
+    {"ssm2d_selective", "channels=4 d_state=2 directions=1 input_dt=false", 1, 1, 1},
+    {"ss2d", "channels=5 d_state=2 normalize=true", 2, 4, 5},
+    {"ss2d", "channels=2", 1, 6, 1},
+    {"mamba2d", "channels=5 directions=2 corner=both", 2, 4, 5},
+    {"scan2d", "channels=5 d_state=3", 2, 4, 5},
+    {"chimera", "channels=6 heads=3 d_qk=2", 2, 4, 5},
+    {"chimera", "channels=2 heads=1", 1, 1, 1},
+    {"roesser", "channels=6 heads=3 d_qk=2 mode=P", 2, 4, 5},
+    {"roesser", "channels=6 heads=2 d_qk=3", 1, 5, 1},
 };
 
 enum { CASES = sizeof cases / sizeof *cases };

@@ -174,11 +174,13 @@ extern const model_family family_vit;
  * the plain model, as the layer does: all of this learns better (docs/RESULTS.md). */
 static const mixer_preset vit_mixers[] = {
     {"ssm2d", "directions=4 n_ssm=2 d_state=16 assign=distinct place=block"},
+    {"ssm2d_selective", "directions=4 n_ssm=2 d_state=16 assign=distinct place=block"},
     {"s4nd", "n_ssm=8 d_state=16 init=identity place=block"},
     {"ema", "d_state=16"},
     {0}};
 static const mixer_preset deit_mixers[] = {
     {"ssm2d", "directions=4 n_ssm=2 d_state=4 assign=distinct place=block"},
+    {"ssm2d_selective", "directions=4 n_ssm=2 d_state=4 assign=distinct place=block"},
     {"s4nd", "init=identity place=block"},
     {0}};
 

@@ -10,7 +10,7 @@
 #include <math.h>
 
 typedef struct chimera_config {
-    int channels, heads, d_qk;
+    int channels, heads, d_qk, project;
 } chimera_config;
 
 #define NUMBER(name, high, value, help)                                                            \
@@ -20,28 +20,39 @@ typedef struct chimera_config {
 
 static const ssm2d_field fields[] = {
     NUMBER(channels, DIAGONAL_MAX_CHANNELS, NULL, "channels of the input"),
-    NUMBER(heads, DIAGONAL_MAX_CHANNELS, "4", "heads, which divide the channels"),
+    {"heads", "heads, which divide the channels; 0: 4 if they do, else 1", SSM2D_KIND_INT,
+     offsetof(chimera_config, heads), 0, DIAGONAL_MAX_CHANNELS, "0", NULL, NULL},
     NUMBER(d_qk, DIAGONAL_MAX_STATE, "16", "states of each channel"),
+    {"project", "B, C and steps are projections of the input; they cannot be given",
+     SSM2D_KIND_FLAG, offsetof(chimera_config, project), 0, 1, "true", NULL, NULL},
     {0}};
+
+static int heads_of(const chimera_config *c)
+{
+    return c->heads ? c->heads : c->channels % 4 ? 1 : 4;
+}
 
 static ssm2d_status check(const void *config, ssm2d_error *error)
 {
     const chimera_config *c = config;
-    if (c->channels % c->heads)
+    if (c->channels % heads_of(c))
         return fail(error, SSM2D_ERROR_ARGUMENT, "heads=%d: do not divide channels=%d", c->heads,
                     c->channels);
+    if (!c->project)
+        return fail(error, SSM2D_ERROR_UNSUPPORTED,
+                    "project=false: given B, C and dt_raw are not supported; use true");
     return SSM2D_OK;
 }
 
-static int columns_of(const chimera_config *c) { return 4 * c->d_qk + 4 * c->heads; }
+static int columns_of(const chimera_config *c) { return 4 * c->d_qk + 4 * heads_of(c); }
 
 static int arrays(const void *config, layer_array *table)
 {
     const chimera_config *c = config;
     table[0] = LAYER_ARRAY("x_proj", DIAGONAL_X_PROJ, (size_t)columns_of(c), (size_t)c->channels);
     table[0].param.decay = table[0].param.decay_paper = 1;
-    table[1] = diagonal_system(LAYER_ARRAY("dt_bias", DIAGONAL_DT_BIAS, (size_t)c->heads));
-    table[2] = LAYER_ARRAY("D", DIAGONAL_ONE, (size_t)c->heads);
+    table[1] = diagonal_system(LAYER_ARRAY("dt_bias", DIAGONAL_DT_BIAS, (size_t)heads_of(c)));
+    table[2] = LAYER_ARRAY("D", DIAGONAL_ONE, (size_t)heads_of(c));
     return 3;
 }
 
@@ -65,7 +76,7 @@ static void begin(ssm2d_plan *plan, const void *config)
     p->form = SCAN_SHARED;
     p->walks = 4;
     p->states = c->d_qk;
-    p->ranks = p->heads = c->heads;
+    p->ranks = p->heads = heads_of(c);
     p->gates = 2;
     p->sources = 1;
     p->gain = 0.5;

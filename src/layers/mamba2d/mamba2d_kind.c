@@ -1,5 +1,6 @@
 /* mamba2d_kind - the selective scan of Mamba2D: one state with two predecessors, each with steps
- * and B of its own. T is the predecessor above, L the one on the left; aT = exp(dtT*AT), sT = dtT*BT*u:
+ * and B of its own. T is the predecessor above, L the one on the left; aT = exp(dtT*AT) and
+ * sT = dtT*BT*u:
  *     h[i,j] = (aL*h[i,j-1] + sL + aT*h[i-1,j] + sT) / 2       inside
  *     h[0,j] = aL*h[0,j-1] + sL,  h[i,0] = aT*h[i-1,0] + sT    along the border of the image
  *     y = C.h + D*u, from one corner, or the mean of two */

@@ -33,7 +33,8 @@ static const int directions_allowed[] = {1, 2, 4, 0};
 
 static const ssm2d_field fields[] = {
     NUMBER(channels, 1, MAX_CHANNELS, NULL, "channels of the input"),
-    NUMBER(heads, 1, MAX_CHANNELS, "4", "heads, which divide the channels"),
+    NUMBER(heads, 0, MAX_CHANNELS, "0",
+           "heads, which divide the channels; 0: 4 if they do, else 1"),
     NUMBER(d_qk, 1, MAX_STATE, "16", "width of queries and keys of a head"),
     NUMBER(d_v, 0, MAX_CHANNELS, "0", "width of values of a head; 0: channels / heads"),
     {"directions", "directions of the recurrence, each from one corner of the image: 1, 2 or 4",
@@ -44,15 +45,23 @@ static const ssm2d_field fields[] = {
            "transitions: sigmoid (not negative), or tanh (published; may explode in mode P)"),
     {0}};
 
-static int values_of(const roesser_config *c) { return c->d_v ? c->d_v : c->channels / c->heads; }
+static int heads_of(const roesser_config *c)
+{
+    return c->heads ? c->heads : c->channels % 4 ? 1 : 4;
+}
+
+static int values_of(const roesser_config *c)
+{
+    return c->d_v ? c->d_v : c->channels / heads_of(c);
+}
 
 static ssm2d_status check(const void *config, ssm2d_error *error)
 {
     const roesser_config *c = config;
-    if ((long long)c->heads * values_of(c) != c->channels)
+    if ((long long)heads_of(c) * values_of(c) != c->channels)
         return fail(error, SSM2D_ERROR_ARGUMENT,
-                    "heads=%d, d_v=%d: their product must be channels=%d", c->heads, values_of(c),
-                    c->channels);
+                    "heads=%d, d_v=%d: their product must be channels=%d", heads_of(c),
+                    values_of(c), c->channels);
     return SSM2D_OK;
 }
 
@@ -74,7 +83,7 @@ static const char *const names[2][ROESSER_LINEAR][2] = {{{"o_bias", "o_weight"},
 static int arrays(const void *config, layer_array *table)
 {
     const roesser_config *c = config;
-    const size_t n = (size_t)c->heads, C = (size_t)c->channels, R = (size_t)c->directions;
+    const size_t n = (size_t)heads_of(c), C = (size_t)c->channels, R = (size_t)c->directions;
     int count = 0;
     table[count++] = LAYER_ARRAY("Wq", DRAW_MATRIX, n, (size_t)c->d_qk, C);
     table[count++] = LAYER_ARRAY("Wk", DRAW_MATRIX, n, (size_t)c->d_qk, C);
@@ -103,7 +112,8 @@ static double draw(const void *config, const layer_array *array, size_t k, rng *
     switch (array->draw) {
     case DRAW_MATRIX: return rng_uniform(r, -bound, bound);
     case DRAW_O:
-        return c->heads > 1 ? -2 + 4.0 * (double)(k % (size_t)c->heads) / (c->heads - 1) : -2;
+        return heads_of(c) > 1 ? -2 + 4.0 * (double)(k % (size_t)heads_of(c)) / (heads_of(c) - 1)
+                               : -2;
     case DRAW_ONE: return 1;
     case DRAW_CLOSED: return -5;
     default: return 0;
@@ -124,6 +134,7 @@ static void begin(ssm2d_plan *plan, const void *config)
     const ssm2d_layer layer = layer_of(&layer_roesser, config);
     scan_projection *s = &p->scan.projection;
     p->config = *(const roesser_config *)config;
+    p->config.heads = heads_of(&p->config);
     p->config.d_v = values_of(&p->config);
     const roesser_config *c = &p->config;
     const int wide = c->heads * c->d_qk, gates = c->directions * c->heads, L = roesser_linear(c);
