@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 stages := checks release python library clang asan tsan aarch64 musl gcc11
-.PHONY: help demo test test-long test-packages build dev fuzz fuzz-nightly bench install deb bundle \
-	clean deps $(stages)
+.PHONY: help demo test test-long test-packages build dev fuzz fuzz-nightly bench install deb \
+	bundle clean deps $(stages)
 
 help:
 	@echo 'make demo      install missing packages, build, train on real images, draw and classify'
@@ -29,8 +29,8 @@ help:
 	@echo '               the fuzz targets, ten minutes each, with a table of runs and coverage'
 	@echo 'make bench     the benchmark of the layer, and FFTW on the same convolution'
 	@echo 'make install   installs the release build (PREFIX=/usr/local, DESTDIR=)'
-	@echo 'make deb       Debian packages, in build/deb; make bundle: a .tar.gz of the tool and all that'
-	@echo '               it needs, for any Linux, in build/bundle (docs/install.md)'
+	@echo 'make deb       Debian packages, in build/deb; make bundle: a .tar.gz of the tool and all'
+	@echo '               that it needs, for any Linux, in build/bundle (docs/install.md)'
 	@echo 'make test-packages'
 	@echo '               builds packages and bundle, and uses them in clean Debian 11, 12, 13 and sid'
 	@echo '               systems made by debootstrap; needs root, part of test-long'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# use_bundle.sh SHARE - uses the bundle SHARE/*.tar.gz with the files of Fashion-MNIST in SHARE/data, as root in a
-# clean system: from a folder whose name has spaces and that cannot be written to, through symbolic
+# use_bundle.sh SHARE - uses the bundle SHARE/*.tar.gz with the files of Fashion-MNIST in SHARE/data,
+# as root in a clean system: from a folder whose name has spaces and that cannot be written to, through symbolic
 # links, from other folders, as a user without rights, and with nothing but the bundle's own files.
 set -eu
 share=$1
