@@ -51,7 +51,8 @@ loader=$(cd "$top/lib" && echo ld-linux-*)
 chroot "$work/empty" "/ssm2d/lib/$loader" --inhibit-cache --library-path /ssm2d/lib \
     /ssm2d/lib/ssm2d version
 FONTCONFIG_FILE=/ssm2d/share/fonts/fonts.conf chroot "$work/empty" "/ssm2d/lib/$loader" \
-    --inhibit-cache --library-path /ssm2d/lib /ssm2d/lib/ssm2d theory paths -o /tmp/paths.png > /dev/null
+    --inhibit-cache --library-path /ssm2d/lib /ssm2d/lib/ssm2d theory paths \
+    -o /tmp/paths.png > /dev/null
 [ -s "$work/empty/tmp/paths.png" ]
 
 echo "== licences"
