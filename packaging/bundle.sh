@@ -67,7 +67,7 @@ for plugin in /usr/lib/"$(gcc -print-multiarch)"/libheif/plugins/*.so; do
     sources+=("$plugin")
     add_libraries "$plugin"
 done
-loader=$(basename "$(ldd "$top/lib/ssm2d" | sed -n 's|^[[:space:]]*\(/[^ ]*ld-linux[^ ]*\).*|\1|p')")
+loader=$(ldd "$top/lib/ssm2d" | sed -n 's|^[[:space:]]*/[^ ]*/\(ld-linux[^ ]*\).*|\1|p')
 [ -x "$top/lib/$loader" ] || fail "the dynamic loader was not found"
 sed "s/@LOADER@/$loader/" "$here/launcher.sh" > "$top/bin/ssm2d"
 chmod 755 "$top/bin/ssm2d"
@@ -90,7 +90,7 @@ done | sort -u > "$work/packages"
     echo
     echo "ssm2d is under the MIT licence (LICENSE). The files in lib and share/fonts are unmodified"
     echo "files of Debian's packages below; each has its licence in this folder. Some are under the"
-    echo "LGPL or GPL: they are shared libraries, which you may replace in lib, and their sources are"
+    echo "LGPL or GPL: they are shared libraries, which you may replace in lib; their sources are"
     echo "in Debian's archive under these names and versions (\`apt-get source NAME=VERSION\`)."
     echo
     while read -r package; do

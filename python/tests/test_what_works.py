@@ -1,5 +1,5 @@
-"""The table "What works with it" of docs/python.md: one function for each row, which holds for every
-kind of layer that both columns are about."""
+"""The table "What works with it" of docs/python.md: one function for each row, which
+holds for every kind of layer."""
 import pathlib
 import re
 import tempfile

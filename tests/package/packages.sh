@@ -6,7 +6,7 @@
 #                 packages are installed and used in a clean one (use_debs.sh)
 #   bundle SUITE  bullseye, bookworm, trixie, sid: the bundle of build/release (use_bundle.sh)
 #
-# PACKAGES=.. chooses among these kinds, SUITES=.. among the suites. What is built is the last commit
+# PACKAGES=.. chooses among these kinds, SUITES=.. among the suites. The last commit is built
 # (for the bundle: build/release). Needs root and debootstrap; systems are kept in PACKAGE_ROOTS.
 set -u
 cd "$(dirname "$0")/../.."

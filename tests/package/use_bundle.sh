@@ -1,7 +1,8 @@
 #!/bin/sh
-# use_bundle.sh SHARE - uses the bundle SHARE/*.tar.gz with the files of Fashion-MNIST in SHARE/data, as root in a
-# clean system: from a folder whose name has spaces and that cannot be written to, through symbolic
-# links, from other folders, as a user without rights, and with nothing but the bundle's own files.
+# use_bundle.sh SHARE - uses the bundle SHARE/*.tar.gz with the files of Fashion-MNIST in
+# SHARE/data, as root in a clean system: from a folder whose name has spaces and that cannot be
+# written to, through symbolic links, from other folders, as a user without rights, and with nothing
+# but the bundle's own files.
 set -eu
 share=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -49,14 +50,12 @@ cp -r "$top" "$work/empty/ssm2d"
 loader=$(cd "$top/lib" && echo ld-linux-*)
 chroot "$work/empty" "/ssm2d/lib/$loader" --inhibit-cache --library-path /ssm2d/lib \
     /ssm2d/lib/ssm2d version
-chroot "$work/empty" "/ssm2d/lib/$loader" --inhibit-cache --library-path /ssm2d/lib \
-    /ssm2d/lib/ssm2d theory paths -o /tmp/paths.png > /dev/null
+FONTCONFIG_FILE=/ssm2d/share/fonts/fonts.conf chroot "$work/empty" "/ssm2d/lib/$loader" \
+    --inhibit-cache --library-path /ssm2d/lib /ssm2d/lib/ssm2d theory paths \
+    -o /tmp/paths.png > /dev/null
 [ -s "$work/empty/tmp/paths.png" ]
 
 echo "== licences"
-for file in "$top"/lib/*.so*; do
-    [ -f "$file" ]
-done
 licences=$top/share/doc/licences
 for package in libdnnl libcairo libc6 fonts-dejavu; do
     grep -q "^- $package" "$licences/README.md"

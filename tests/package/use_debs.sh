@@ -1,6 +1,6 @@
 #!/bin/sh
 # use_debs.sh SHARE - installs the packages SHARE/*.deb in a clean Debian, as root, and uses them:
-# lintian, the tool on Fashion-MNIST, a C program with pkg-config and with CMake, the Python package.
+# the tool on Fashion-MNIST, a C program with pkg-config and with CMake, the Python package.
 set -eu
 share=$1
 here=$(cd "$(dirname "$0")" && pwd)
