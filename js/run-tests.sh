@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run-tests.sh RELEASE - builds the JavaScript package and the browser page and tests both beside
-# the native tool of the release build. The last line is `js: N tests, N passed, N failed, N skipped`.
+# the native tool of the release build. The last line is
+# `js: N tests, N passed, N failed, N skipped`.
 # KEEP=FOLDER leaves pictures of the page there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
