@@ -1,6 +1,7 @@
 #!/bin/sh
-# build.sh - builds the JavaScript package: build/js/package, and with npm build/js/ssm2d-VERSION.tgz.
-# Needs emscripten and node; cJSON's source is downloaded (scripts/cjson-source.sh).
+# build.sh - builds the JavaScript package: build/js/package, and with npm
+# build/js/ssm2d-VERSION.tgz. Needs emscripten and node; cJSON's source is downloaded
+# (scripts/cjson-source.sh).
 set -eu
 cd "$(dirname "$0")/.."
 out=build/js

@@ -1,6 +1,6 @@
 /* What every machine of the architecture has: SSE2 on x86-64, NEON with its 32 registers on
  * AArch64. */
-#define TABLE      ops_baseline
+#define TABLE ops_baseline
 #ifndef LANE_BYTES /* js/ compiles a module of scalars */
 #define LANE_BYTES 16
 #endif
