@@ -1,7 +1,7 @@
 /* tile_traps - runs compiled AMX code on processors without AMX: each tile instruction raises
- * SIGILL, and the handler does what Intel's manual says of it, with float32 in integers. So what the
- * compiler made of the intrinsics is tested everywhere: configuration, operands, and that what is
- * read has been written before. */
+ * SIGILL, and the handler does what Intel's manual says of it, computing float32 with integers. So
+ * what the compiler made of the intrinsics is tested everywhere: configuration, operands, and that
+ * what is read has been written before. */
 #ifndef SSM2D_TESTS_TILE_TRAPS_H
 #define SSM2D_TESTS_TILE_TRAPS_H
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* The table of matrix products with these factors: NULL for real ones, which is the graph's default;
- * for bfloat16 that with instructions made for it, where there are any. */
+/* The table of matrix products with these factors: NULL for real ones, which is the graph's
+ * default; for bfloat16 that with instructions made for it, where there are any. */
 static const gemm_table *products(const ssm2d_context *context, element_type factors)
 {
     gemm_body bodies[GEMM_BODIES];

@@ -3,8 +3,8 @@
  *
  * The seven taps of a row and C sums stay in registers; each input vector is loaded once and
  * multiplied by all taps that use it. Whether a block touches the left or right edge of the grid is
- * a compile-time constant, so loads beyond the edge are omitted without a branch. More sums hide more
- * of the latency of the multiply-adds, so that a block is as wide as there are registers. */
+ * a compile-time constant, so loads beyond the edge are omitted without a branch. More sums hide
+ * more of the latency of the multiply-adds: a block is as wide as the registers allow. */
 
 INLINE void short_rows_block(const int edges, const int C, real *out, ptrdiff_t out_col,
                              const real *start, ptrdiff_t start_col, const real *k, ptrdiff_t k_row,

@@ -12,8 +12,8 @@
 ssm2d_status precision_choose(const ssm2d_context *context, int *precision, ssm2d_error *error);
 
 /* Lets a training graph that is not built yet compute in a precision: with its fastest products,
- * which all have the same bits, and with activations kept in bfloat16 but for TRAIN_PRECISION_FLOAT32.
- * name: of the instructions that multiply, NULL with float32; may be NULL. */
+ * which all have the same bits, and unless it is TRAIN_PRECISION_FLOAT32 with activations kept in
+ * bfloat16. name: of the instructions that multiply, NULL with float32; may be NULL. */
 ssm2d_status precision_use(graph *g, train_precision precision, const char **name,
                            ssm2d_error *error);
 
