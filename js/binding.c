@@ -144,8 +144,8 @@ EXPORT ssm2d_session *binding_session(const ssm2d_model *model, int rows, int co
 EXPORT void binding_session_output(const ssm2d_session *session, size_t *out)
 {
     const ssm2d_session_output o = ssm2d_session_output_of(session);
-    const size_t sizes[] = {o.count,             o.tokens,           o.dim, (size_t)o.first,
-                            (size_t)o.grid_rows, (size_t)o.grid_cols};
+    const size_t sizes[] = {
+        o.count, o.tokens, o.dim, (size_t)o.first, (size_t)o.grid_rows, (size_t)o.grid_cols};
     memcpy(out, sizes, sizeof sizes);
 }
 
