@@ -34,19 +34,24 @@ target_link_libraries(test_tool_many_classes PRIVATE
 # It checks the files of a run's folder.
 target_link_libraries(test_tool_filter_run PRIVATE ssm2d_train ssm2d_nn ssm2d_data)
 
-# The tool with one more task: src/tasks/task.c with another list, and the task's own file.
+# The tool with one more task and one more optimiser: their tables with another list, and a file of
+# each.
 add_executable(ssm2d_extended $<TARGET_OBJECTS:ssm2d_tool> train/brightness_task.c
-  ${PROJECT_SOURCE_DIR}/src/tasks/task.c)
+  train/rmsprop_optimizer.c ${PROJECT_SOURCE_DIR}/src/tasks/task.c
+  ${PROJECT_SOURCE_DIR}/src/optim/optimizer.c)
 target_compile_definitions(ssm2d_extended PRIVATE
-  SSM2D_MORE_TASKS="${CMAKE_CURRENT_SOURCE_DIR}/train/brightness.def")
+  SSM2D_MORE_TASKS="${CMAKE_CURRENT_SOURCE_DIR}/train/brightness.def"
+  SSM2D_MORE_OPTIMIZERS="${CMAKE_CURRENT_SOURCE_DIR}/train/rmsprop.def")
 target_link_libraries(ssm2d_extended PRIVATE $<TARGET_PROPERTY:ssm2d_tool,LINK_LIBRARIES>)
-add_executable(test_extending_task train/test_extending_task.c tool/tool_run.c tool/folder_state.c)
-target_compile_definitions(test_extending_task PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_extended>")
-target_link_libraries(test_extending_task PRIVATE test_frame ssm2d_io ssm2d_objects)
-add_dependencies(test_extending_task ssm2d_extended)
-add_test(NAME extending_task COMMAND test_extending_task)
-set_tests_properties(extending_task PROPERTIES LABELS "tool;train" TIMEOUT 900
-  ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
+foreach(name extending_task extending_optimizer)
+  add_executable(test_${name} train/test_${name}.c tool/tool_run.c tool/folder_state.c)
+  target_compile_definitions(test_${name} PRIVATE TOOL_PATH="$<TARGET_FILE:ssm2d_extended>")
+  target_link_libraries(test_${name} PRIVATE test_frame ssm2d_io ssm2d_objects)
+  add_dependencies(test_${name} ssm2d_extended)
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES LABELS "tool;train" TIMEOUT 900
+    ENVIRONMENT "LSAN_OPTIONS=suppressions=${leaks}:print_suppressions=0")
+endforeach()
 
 # The tool with another table of data sets, for a server on the loopback.
 add_executable(ssm2d_fetching $<FILTER:$<TARGET_OBJECTS:ssm2d_tool>,EXCLUDE,data_sources>
