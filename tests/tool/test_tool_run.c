@@ -174,7 +174,7 @@ static void test_wrong_usage_is_refused(void **state)
 {
     (void)state;
     TOOL("run");
-    assert_refused(2, "run", "--config");
+    assert_refused(2, "run", "--weights");
     TOOL("run", "--config", "c", "--weights", "w", "--input", "x");
     assert_refused(2, "run", "--out");
     TOOL("run", "--config", "c", "--weights", "w", "--input", "x", "--out", "y", "--grads", "g");
