@@ -5,7 +5,7 @@ the name of the kind. Kinds without one run on the CPU only.
     exported(config, params, u)     the same in operators that every ONNX runtime has, with
                                     constants for this grid
     kernel(config, params, *grid)   as ssm2d_kernel of the library, differentiable
-params are tensors by name."""
+params are tensors by name. Kinds whose coefficients depend on the input have `forward` only."""
 import importlib.util
 from functools import lru_cache
 
