@@ -5,6 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from ..tracing import sizes
+from . import connected
 
 
 def scan(t: torch.Tensor, B: torch.Tensor, C: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -41,4 +42,4 @@ def forward(config, params: dict, u: torch.Tensor) -> torch.Tensor:
         axes = [axis for axis, flipped in ((1, down), (2, right)) if flipped]
         parts = (t[..., down, :], given[down], given[2 + down], x)
         total = total + scan(*(part.flip(axes) for part in parts)).flip(axes) / 2
-    return total.flatten(-2).movedim(-1, 1)
+    return connected(total.flatten(-2).movedim(-1, 1), params)

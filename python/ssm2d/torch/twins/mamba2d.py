@@ -2,6 +2,7 @@
 import torch
 
 from ..tracing import sizes
+from . import connected
 from .ss2d import gates
 
 
@@ -36,4 +37,4 @@ def forward(config, params: dict, u: torch.Tensor) -> torch.Tensor:
                               for g in range(2))
         y = (scan(aT, sT, aL, sL) @ C[..., None])[..., 0] + params["D"][direction] * x
         total = total + y.flip(turned) / config.directions
-    return total.movedim(-1, 1)
+    return connected(total.movedim(-1, 1), params)

@@ -5,6 +5,7 @@ import math
 import torch
 
 from ..tracing import sizes
+from . import connected
 
 FLIPS = {1: ((),), 2: ((), (1, 2)), 4: ((), (1,), (2,), (1, 2))}  # axes
 
@@ -59,4 +60,4 @@ def forward(config, params: dict, u: torch.Tensor) -> torch.Tensor:
     for direction, axes in enumerate(FLIPS[config.directions]):
         parts = tuple(g.flip(axes) for g in gates(config, params, u, direction))
         y = y + scan(parts, q.flip(axes), kv.flip(axes)).flip(axes)
-    return (y / math.sqrt(config.d_qk)).flatten(-2).movedim(-1, 1)
+    return connected((y / math.sqrt(config.d_qk)).flatten(-2).movedim(-1, 1), params)

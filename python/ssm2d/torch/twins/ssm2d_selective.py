@@ -9,7 +9,7 @@ from .ssm2d import assignments, flips
 
 
 def own(config, x: torch.Tensor, direction: int, flip: tuple) -> torch.Tensor:
-    """x [batch][rows][cols][systems] .. of the channels of a direction, flipped: .. [channels] .."""
+    """x [batch][rows][cols][systems] of the channels of a direction, flipped."""
     base, first, period = (assignments(config) * config.directions)[direction]
     channels = torch.arange(config.channels, device=x.device)
     return mirrored(x, flip)[:, :, :, base + (first + channels) % period]
