@@ -179,7 +179,8 @@ class Layer:
         shape = (_library.c_size_t * MAX_RANK)()
         rank = lib.ssm2d_kernel_shape(p.address, shape)
         if not rank:
-            raise ValueError(f"kind={self.config.kind!r}: layers of this kind have no kernel")
+            raise ValueError(f"kind={self.config.kind!r}: layers of this kind have no kernel, as "
+                             "their coefficients depend on the input; use forward")
         out, workspace = np.empty(shape[:rank], dtype), Workspace(p)
         p.kernel(p.address, workspace.address, address(flat), address(out))
         return out

@@ -12,7 +12,10 @@ from ssm2d.torch import Layer, twins
 from ssm2d.torch.layer import create
 
 SMALL = {"ssm2d": dict(d_state=3, n_ssm=2, init="authors"), "s4nd": dict(d_state=4, n_ssm=2),
-         "ema": dict(d_state=3)}
+         "ema": dict(d_state=3),
+         **{kind: dict(d_state=2, dt_rank=2) for kind in (
+             "ssm2d_selective", "ss2d", "mamba2d", "scan2d")},
+         "chimera": dict(d_qk=2, heads=3), "roesser": dict(d_qk=2, heads=3)}
 # every option on which the PyTorch operations of a kind branch
 VARIANTS = {
     "ssm2d": [dict(directions=r, complex=c, norm=n, **more) for r, c, n, more in (
@@ -33,7 +36,20 @@ VARIANTS = {
     "s4nd": [{}, dict(d_state=6, n_ssm=5, rate=0.4), dict(dt_per_channel=True),
              dict(form="dplr", d_state=6, n_ssm=4), dict(form="dplr", n_ssm=9, rate=0.4)],
     "ema": [{}, dict(d_state=5, shift=False), dict(d_state=2, bidirectional=False),
-            dict(trunc=4)]}
+            dict(trunc=4)],
+    "ssm2d_selective": [
+        dict(), dict(directions=1, norm="half"), dict(directions=2, norm="none", input_dt=False),
+        dict(directions=2, pair="columns", c_cell=True, skip=False),
+        dict(c_per_channel=True, assign="authors"),
+        dict(share_directions=True, c_per_channel=True, c_cell=True),
+        dict(share_directions=True), dict(assign="paper", c_cell=True)],
+    "ss2d": [{}, dict(normalize=True)],
+    "mamba2d": [{}, dict(corner="bottom_right"), dict(corner="both", directions=2)],
+    "scan2d": [dict(directions=1), dict(normalize=True)],
+    "chimera": [{}, dict(heads=1)],
+    "roesser": [dict(directions=1, mode="P"), dict(mode="P", transition="tanh"),
+                dict(directions=2, chirality="R"), dict(chirality="L", transition="tanh"),
+                dict(heads=1, d_v=0)]}
 # kinds on images; kinds of the library that are not listed are tested with their defaults
 KINDS = [name for name, kind in ssm2d.kinds.items() if 2 in kind.axes]
 # a few of them, for slower tests

@@ -158,8 +158,13 @@ class Modes(Case):
                                     torch.nn.Linear(6, 2))
         layers = dict(zip(ssm2d.kinds, model))
         norm, linear = model[-2:]
-        omega = [layers["ssm2d"].D, model[-3].D, layers["ema"].omega]
-        matrices = [layers["conv"].weight, linear.weight]
+        omega = [layers["ssm2d"].D, layers["ssm2d_selective"].D, model[-3].D,
+                 layers["ema"].omega]
+        projections = ("x_proj", "dt_proj", "dt_projT", "dt_projL", "W1", "W2", "Wq", "Wk", "Wv")
+        matrices = [layers["conv"].weight, linear.weight,
+                    *[p for kind, layer in layers.items() if not ssm2d.kinds[kind].kernel
+                      for name, p in layer.named_parameters()
+                      if name in projections or name.endswith("_weight")]]
         wanted = {"all": [*matrices, *omega, layers["s4nd"].D, model[-3].gamma, norm.weight],
                   "matrices": matrices,
                   "paper": [*matrices, *omega],

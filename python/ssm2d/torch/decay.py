@@ -45,10 +45,11 @@ def decay_groups(model: nn.Module, weight_decay: float, of: str = "all") -> list
     decay_of.
 
     all: everything but biases, relative position biases and the systems of the layers (A, B, C of
-        SSM2d, all but D of S4ND, all but omega of EMA)
+        SSM2d, all but D of S4ND, all but omega of EMA, all but projections and the weights of gates
+        of selective kinds)
     matrices: of these only arrays of several axes, without embeddings, as timm
     paper: as the paper's code of 2023: everything but biases, the weights of norms, and the layers
-        other than their omega (D of SSM2d, omega of EMA)
+        other than their omega (D of SSM2d, omega of EMA) and projections
     everything: as its runs of the Long Range Arena: biases and norms as well"""
     if of not in RULES:
         raise ValueError(f"of={of!r}: use one of {', '.join(RULES)}")

@@ -191,10 +191,13 @@ class Layer(nn.Module):
         if self.backend == "library" and not exported:
             raise ValueError(f"u: on {u.device}, parameters on {params[0].device}; "
                              f"backend='library' needs the CPU")
+        if exported and not hasattr(self._twin, "exported"):
+            raise ValueError(f"torch.onnx: kind {self.config.kind!r} has no form in ONNX; use "
+                             "torch.jit.trace, or another kind of layer")
         if self._twin is None:
-            place = f"u: on {u.device}, parameters on {params[0].device}"
-            raise ValueError(f"{'torch.onnx' if exported else place}: kind {self.config.kind!r} "
-                             "has no PyTorch operations and runs on the CPU only")
+            raise ValueError(f"u: on {u.device}, parameters on {params[0].device}: kind "
+                             f"{self.config.kind!r} has no PyTorch operations and runs on the CPU "
+                             "only; move both there")
         axes = plans.check_input(u, self.layout, self.channels)
         for name, p in zip(self.names, params):
             if p.device != u.device:
@@ -215,10 +218,11 @@ class Layer(nn.Module):
     def kernel(self, *grid: int) -> torch.Tensor:
         """The convolution kernels for a grid, such as kernel(rows, columns), without the skip term
         (D, omega): for the 2-D SSM [directions][channels][rows][columns], causal; ssm2d.h has the
-        shapes for other kinds. Differentiable if the kind has PyTorch operations."""
+        shapes for other kinds. Differentiable if the kind has PyTorch operations. Kinds whose
+        coefficients depend on the input have no kernel: ValueError."""
         arrays.check_sides(grid)
         params = {name: getattr(self, name) for name in self.names}
-        if self._twin is not None:
+        if hasattr(self._twin, "kernel"):
             return self._twin.kernel(self.config, params, *grid)
         layer = arrays.Layer(self.config.kind, threads=plans.get_num_threads(),
                              **self.config.settings)

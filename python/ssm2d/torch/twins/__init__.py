@@ -5,9 +5,11 @@ the name of the kind. Kinds without one run on the CPU only.
     exported(config, params, u)     the same in operators that every ONNX runtime has, with
                                     constants for this grid
     kernel(config, params, *grid)   as ssm2d_kernel of the library, differentiable
-params are tensors by name."""
+params are tensors by name. Kinds whose coefficients depend on the input have `forward` only."""
 import importlib.util
 from functools import lru_cache
+
+import torch
 
 
 @lru_cache(maxsize=None)
@@ -15,6 +17,12 @@ def find(kind: str):
     """The module of a kind, or None."""
     name = f"{__name__}.{kind.replace('-', '_')}"
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
+
+
+def connected(y: torch.Tensor, params: dict) -> torch.Tensor:
+    """y, which depends on every parameter: those without influence on a grid, as the coefficients
+    of the row above on a grid of one row, have the gradient 0 as in the library, not none."""
+    return y + sum(p.reshape(-1)[:0].sum() for p in params.values())
 
 
 def advice(kind: str) -> str:
