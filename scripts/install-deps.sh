@@ -91,8 +91,8 @@ stages=$*
 [ "${PYTHON:-}" != 1 ] || stages="$stages python"
 for stage in $stages; do packages_of "$stage" > /dev/null; done
 
-# other_system: the command for a system that is not Debian, which has not been tried. The names are
-# those of the systems' package lists; a package that is missing from a list is left out here, and
+# other_system: the command for a system that is not Debian, which has not been tried, nor have all
+# names been looked up; a package that a system does not seem to have is left out, and
 # cmake names what it lacks.
 other_system() {
     if command -v dnf > /dev/null; then
@@ -124,7 +124,7 @@ if ! command -v dpkg-query > /dev/null; then
         say "The command for this system should be similar to this one, which is untested:"
         say "    $command"
         case $command in
-        zypper* | apk*) say "oneDNN (dnnl) has to be installed from its own sources there." ;;
+        zypper* | apk*) say "oneDNN (dnnl) may have to be installed from its sources there." ;;
         esac
     fi
     exit 0
