@@ -1,4 +1,4 @@
-"""The table "What works with it" of docs/python.md: one function for each row, which holds for every
+"""The table "What works with it" of docs/python.md: one function for each row, which holds for each
 kind of layer that both columns are about."""
 import pathlib
 import re
