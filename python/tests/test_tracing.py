@@ -7,7 +7,7 @@ import unittest
 import warnings
 
 from tests import onnx_numpy
-from tests.module_support import CONFIGS, KINDS, Case, backends, call, input_of, make
+from tests.module_support import CONFIGS, KINDS, Case, backends, call, input_of, make, twins
 from tests.support import TIMEOUT, functional_call, torch
 
 try:
@@ -148,7 +148,7 @@ class Tracing(Case):
 class Exporting(Case):
     def test_equals_eager(self):
         for kind, config in CONFIGS:
-            for backend in backends(kind) if "torch" in backends(kind) else ():
+            for backend in backends(kind) if hasattr(twins.find(kind), "exported") else ():
                 layer = make(6, kind, dtype=torch.float32, backend=backend, **config).eval()
                 with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
                     warnings.simplefilter("error", torch.jit.TracerWarning)

@@ -31,7 +31,7 @@ def scan(t: torch.Tensor, B: torch.Tensor, C: torch.Tensor, x: torch.Tensor) -> 
 
 
 def forward(config, params: dict, u: torch.Tensor) -> torch.Tensor:
-    u, heads = u.movedim(1, -1), params["D"].shape[0]
+    u, heads = u.movedim(1, -1), sizes(params["D"])[0]
     x = u.unflatten(-1, (heads, -1))
     # sets 0 and 1 of B, of C, and the steps of (head, set, edge)
     *given, raw = (u @ params["x_proj"].T).split((*4 * [config.d_qk], 4 * heads), -1)

@@ -25,7 +25,7 @@ def scan(aT, sT, aL, sL) -> torch.Tensor:
 
 def forward(config, params: dict, u: torch.Tensor) -> torch.Tensor:
     u, total = u.movedim(1, -1), 0
-    rank, states = params["dt_projT"].shape[-1], config.d_state
+    rank, states = sizes(params["dt_projT"])[-1], config.d_state
     for direction in range(config.directions):
         turned = (1, 2) if direction or config.corner == "bottom_right" else ()
         x = u.flip(turned)

@@ -27,7 +27,7 @@ def gates(x, p, B, weight, bias, A_log) -> tuple:
 
 def projected(config, params: dict, x: torch.Tensor, direction: int) -> tuple:
     """(a, s, C) of a direction with one predecessor."""
-    rank, states = params["dt_proj"].shape[-1], config.d_state
+    rank, states = sizes(params["dt_proj"])[-1], config.d_state
     p, B, C = (x @ params["x_proj"][direction].T).split((rank, states, states), -1)
     a, s = gates(x, p, B, *(params[name][direction] for name in ("dt_proj", "dt_bias", "A_log")))
     return a, s, C

@@ -56,7 +56,7 @@ def forward(config, params: dict, u: torch.Tensor) -> torch.Tensor:
     z = u @ params["W1"].T
     dt = F.softplus(z @ params["W2"].T + params["dt_bias"])  # [batch][rows][cols][systems]
     decay, B, total = F.softplus(-params["A"]), params["B"].sigmoid(), 0
-    systems = torch.arange(dt.shape[-1], device=u.device)[None, None, None]
+    systems = torch.arange(sizes(dt)[-1], device=u.device)[None, None, None]
     for direction, flip in enumerate(flips(config)):
         used = own(config, systems, direction, (False, False))[0, 0, 0]
         steps, x = own(config, dt, direction, flip), mirrored(u, flip)
