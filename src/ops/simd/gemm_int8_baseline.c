@@ -1,5 +1,5 @@
 /* Any processor. */
-#define TABLE      gemm_int8_baseline
+#define TABLE gemm_int8_baseline
 #ifndef LANE_BYTES /* js/ compiles a module of scalars */
 #define LANE_BYTES 16
 #endif
