@@ -5,7 +5,9 @@ import { kernelOf, onSystem, setSystem, system } from "./system.js";
 
 /* ---- complex numbers, [re, im] ------------------------------------------------------------------ */
 
-const complex = ({ r, t }) => [r * Math.cos(2 * Math.PI * t), r * Math.sin(2 * Math.PI * t)];
+/* Angles stay where the sliders were when the values become real. */
+const complex = ({ r, t }) => system.values === "polar"
+    ? [r * Math.cos(2 * Math.PI * t), r * Math.sin(2 * Math.PI * t)] : [r, 0];
 const plus = (x, y) => [x[0] + y[0], x[1] + y[1]];
 const times = (x, y) => [x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]];
 const scaled = (x, f) => [x[0] * f, x[1] * f];

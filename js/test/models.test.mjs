@@ -86,6 +86,30 @@ for (const [name, ssm2d] of Object.entries(modules)) {
     });
 }
 
+const collection = join(root, "models");
+for (const file of readdirSync(collection).filter((n) => n.endsWith(".ssm2d")))
+    test(`model ${file} predicts as the tool does`, (t) => {
+        const bytes = new Uint8Array(readFileSync(join(collection, file)));
+        for (const [name, ssm2d] of Object.entries(modules)) {
+            const model = ssm2d.openModel(bytes);
+            let most = 0;
+            for (const [width, height, channels] of [[28, 28, 1], [61, 40, 3]]) {
+                const image = picture(width, height, channels), path = temporary("garment.bmp");
+                writeBmp(path, image);
+                const said = JSON.parse(tool("predict", join(collection, file), path, "--json",
+                    "--top", String(model.classes.length)));
+                const { ranking } = model.classify(image);
+                assert.deepEqual(ranking.map((r) => r.name), said.classes.map((c) => c.name));
+                ranking.forEach((r, i) => {
+                    most = Math.max(most, Math.abs(r.probability - said.classes[i].probability));
+                });
+            }
+            model.free();
+            t.diagnostic(`${file}, ${name}: probabilities differ by at most ${most.toExponential(1)}`);
+            assert.ok(most < 1e-6, `${name}: ${most}`);
+        }
+    });
+
 const furthest = { simd: 0, baseline: 0 };
 for (const name of readdirSync(models).filter((n) => !n.endsWith(".md")))
     test(`golden model ${name}`, () => {

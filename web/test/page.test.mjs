@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import test, { after, before } from "node:test";
 import { pathToFileURL } from "node:url";
 import { difference, readNpy, root, temporary, tool, transpose, writeBmp, writeNpy }
@@ -16,7 +16,12 @@ const TABS = ["kernel", "recursion", "filter", "classify"];
 const skip = hasBrowser ? false : "chromium is not installed (scripts/install-deps.sh js installs it)";
 const file = temporary("index.html"), bare = temporary("bare.html");
 const url = pathToFileURL(file).href;
-const models = process.env.MODELS ?? join(root, "tests/golden-runs");
+// a run's folder and the models that the page has by default
+const models = temporary("models"), ours = join(root, "models");
+mkdirSync(models);
+for (const [folder, name] of [[join(root, "tests/golden-runs"), "0.1"],
+    ...readdirSync(ours).filter((n) => n.endsWith(".ssm2d")).map((n) => [ours, n])])
+    symlinkSync(join(folder, name), join(models, name));
 const wide = { width: 1280, height: 900, theme: "light" };
 let browser;
 
@@ -70,18 +75,28 @@ function native(s, rows, cols, more = {}, u = undefined, precision = "double") {
         y: transpose(read("y"), [n, rows, cols], [1, 2, 0]) };
 }
 
+/* The pixels of a canvas, read from a copy: Chromium has advice for pages that read a canvas often,
+ * and it is the test that does. */
+const pixelsOf = (canvas) => `{
+    const from = document.getElementById(${JSON.stringify(canvas)});
+    const copy = new OffscreenCanvas(from.width, from.height);
+    const context = copy.getContext("2d", {willReadFrequently: true});
+    context.drawImage(from, 0, 0);
+    Array.from(context.getImageData(0, 0, from.width, from.height).data);
+}`;
+
 /* The colours of a canvas in the middle of each cell of rows x cols. */
-const colours = (page, id, rows, cols) => page.evaluate(`{
-    const canvas = document.getElementById(${JSON.stringify(id)}), list = [];
-    const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    const side = canvas.width / ${cols};
-    for (let i = 0; i < ${rows}; i++)
-        for (let j = 0; j < ${cols}; j++) {
-            const at = 4 * (Math.floor((i + .5) * side) * canvas.width + Math.floor((j + .5) * side));
-            list.push([data[at], data[at + 1], data[at + 2]]);
+async function colours(page, id, rows, cols) {
+    const data = await page.evaluate(pixelsOf(id)), list = [];
+    const width = await page.evaluate(`document.getElementById(${JSON.stringify(id)}).width`);
+    const side = width / cols;
+    for (let i = 0; i < rows; i++)
+        for (let j = 0; j < cols; j++) {
+            const at = 4 * (Math.floor((i + .5) * side) * width + Math.floor((j + .5) * side));
+            list.push(data.slice(at, at + 3));
         }
-    list;
-}`);
+    return list;
+}
 
 function sameColours(got, values, what) {
     const max = Math.max(...values.map(Math.abs));
@@ -254,8 +269,7 @@ test("the recursion: cells and sums over paths are the library's kernel", { skip
 
 test("the filter is the layer's, row by row", { skip }, async () => {
     const page = await browser.openPage(url, wide);
-    const pixels = (id) => page.evaluate(`{ const c = document.getElementById("${id}");
-        Array.from(c.getContext("2d").getImageData(0, 0, c.width, c.height).data); }`);
+    const pixels = (id) => page.evaluate(pixelsOf(id));
     for (const directions of [2, 1]) {
         const s = { ...systemOf(SYSTEMS[0]), directions };
         await showTab(page, "filter");
@@ -284,8 +298,9 @@ test("the classifier's probabilities are those of ssm2d predict", { skip }, asyn
     const page = await browser.openPage(`${url}#classify`, wide);
     await showTab(page, "classify");
     const names = await page.evaluate("Array.from(document.getElementById('model').options, (o) => o.text)");
-    assert.deepEqual(names, readdirSync(models).filter((n) => !n.endsWith(".md")));
-    for (const [m, name] of names.entries()) {
+    const found = readdirSync(models).sort();
+    assert.deepEqual(names, found.map((name) => basename(name, ".ssm2d")));
+    for (const [m, name] of found.entries()) {
         await set(page, "model", m);
         const examples = await page.evaluate("document.querySelectorAll('#examples button').length");
         assert.ok(examples >= 3);
@@ -295,8 +310,7 @@ test("the classifier's probabilities are those of ssm2d predict", { skip }, asyn
             await page.until("document.querySelectorAll('#ranking li').length > 1");
             const shown = await page.evaluate(`Array.from(document.querySelectorAll("#ranking li"),
                 (e) => [e.dataset.name, Number(e.dataset.probability)])`);
-            const data = await page.evaluate(`Array.from(document.getElementById("drawing")
-                .getContext("2d").getImageData(0, 0, 280, 280).data)`);
+            const data = await page.evaluate(pixelsOf("drawing"));
             const path = temporary("drawing.bmp");
             writeBmp(path, { data: data.filter((_, k) => k % 4 !== 3), width: 280, height: 280 });
             const { classes } = JSON.parse(tool("predict", join(models, name), path, "--json",
@@ -307,7 +321,7 @@ test("the classifier's probabilities are those of ssm2d predict", { skip }, asyn
             const label = await page.evaluate(`document.querySelectorAll("#examples button")[${e}].innerText`);
             t.diagnostic(`${name}: ${label} is ${shown[0][0]}, ${(100 * shown[0][1]).toFixed(0)} %`);
         }
-        await keep(page, `model-${name}`);
+        await keep(page, `model-${names[m]}`);
     }
     // a stroke of the pen changes the probabilities
     const before_ = await text(page, "ranking");
