@@ -57,7 +57,7 @@ demo: deps
 export PYTHON LONG
 
 test:
-	@scripts/install-deps.sh checks release js library aarch64 musl
+	@scripts/install-deps.sh checks release library aarch64 musl
 	@tests/run-all.sh
 
 test-long:

@@ -6,7 +6,7 @@
 #   release   gcc, the release build, all tests except the failing-memory campaign, which asan runs
 #   python    the Python package, with the library of the release build
 #   js        the package for browsers and Node.js, in WebAssembly, beside the tool of the release
-#             build, and the browser page in Chromium (js/run-tests.sh)
+#             build, and the browser page in Chromium (js/run-tests.sh; only with --long)
 #   library   the library alone, which needs only a C compiler; then that of trained models, and
 #             the binary interface of both beside the committed one (tests/package/abi.sh)
 #   clang     clang builds everything; the tests of layer, graph and models
@@ -39,8 +39,8 @@ fi
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
 fuzz_seed=$([ -n "$LONG${FUZZ_SECONDS:-}" ] && echo 0 || echo 1)
 FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "$LONG" ] && echo 120 || echo 3)}
-stages="checks release python js library clang asan tsan aarch64 musl fuzz"
-more="gcc11 packages dev"
+stages="checks release python library clang asan tsan aarch64 musl fuzz"
+more="js gcc11 packages dev"
 # Runs sync their files to the disk, which takes most of the time of many tests. So the files of
 # tests are in memory if there is enough, but on the disk with --long, or where TMPDIR says.
 kilobytes=$(df --output=avail -k /dev/shm 2> /dev/null | tail -n 1)
@@ -239,7 +239,7 @@ stage_library() {
 
 if [ $# = 0 ]; then
     set -- $stages
-    [ -z "$LONG" ] || set -- "$@" gcc11 packages
+    [ -z "$LONG" ] || set -- "$@" js gcc11 packages
 fi
 for stage; do
     if ! declare -F "stage_$stage" > /dev/null; then
