@@ -1,5 +1,9 @@
 #include "ops/simd/gemm_int8_table.h"
 
+#if defined(HAVE_VNNI)
+#include <cpuid.h>
+#endif
+
 #if !defined(REAL_IS_DOUBLE)
 
 extern const gemm_int8_table gemm_int8_baseline;
@@ -8,6 +12,14 @@ extern const gemm_int8_table gemm_int8_avx2, gemm_int8_avx512;
 #endif
 #if defined(HAVE_VNNI)
 extern const gemm_int8_table gemm_int8_avxvnni, gemm_int8_avx512vnni;
+
+/* CPUID leaf 7.1: clang 14 does not know the name of this feature. */
+static int has_avx_vnni(void)
+{
+    enum { AVX_VNNI = 1 << 4 };
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && a & AVX_VNNI;
+}
 #endif
 
 /* All tables, the fastest first, and whether the processor has their instructions. */
@@ -22,7 +34,7 @@ static const gemm_int8_table *table_at(int i, cpu_level *level, int *has)
         return &gemm_int8_avx512vnni;
     case 2:
         *level = CPU_AVX2;
-        *has = __builtin_cpu_supports("avxvnni") != 0;
+        *has = has_avx_vnni();
         return &gemm_int8_avxvnni;
 #endif
 #if defined(__x86_64__)
