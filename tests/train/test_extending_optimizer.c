@@ -19,7 +19,8 @@ static int begin(void **state)
 static void assert_same_files(const char *one, const char *two)
 {
     size_t one_size, two_size;
-    char *a = get_file(in_folder(one), &one_size), *b = get_file(in_folder(two), &two_size);
+    char *a = get_file(in_folder("%s", one), &one_size);
+    char *b = get_file(in_folder("%s", two), &two_size);
     assert_int_equal(one_size, two_size);
     assert_memory_equal(a, b, one_size);
     free(a);
