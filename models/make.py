@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """make.py TOOL NAME DATA RUN - makes the model file NAME.ssm2d of this folder and its card.
 
-TOOL is the program ssm2d, DATA what --data takes, and RUN a finished run, whose last weights the
-file has. The name says what is made: DATA[-swin][-int8]. The card becomes part of the file and is
-written beside it as NAME.md. Accuracies of other seeds are in docs/models.md, so that a file that
-was published does not change when they are known."""
+TOOL is the program ssm2d, DATA what --data takes, and RUN a finished run, whose weights
+after the last epoch are stored. NAME is DATA[-swin][-int8]: with -int8 the weights are quantised.
+The card is stored in the file and written beside it as NAME.md. Accuracies of other seeds are in
+docs/models.md, so that a published file does not change when they become known."""
 import json
 import os
 import subprocess
