@@ -113,14 +113,15 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _start_tool(*arguments) -> subprocess.CompletedProcess:
+def _start_tool(*arguments, **variables) -> subprocess.CompletedProcess:
     return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True,
-                          timeout=TIMEOUT)
+                          timeout=TIMEOUT, env=dict(os.environ, **variables))
 
 
-def run_tool(*arguments) -> str:
-    """The output of the command; AssertionError with its message if it fails."""
-    done = _start_tool(*arguments)
+def run_tool(*arguments, **variables) -> str:
+    """The output of the command, run with more environment variables; AssertionError with its
+    message if it fails."""
+    done = _start_tool(*arguments, **variables)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -258,11 +258,15 @@ class Modules(Files):
             x = torch.from_numpy(images(model, 1)).expand(400, -1, -1, -1)
             with torch.no_grad():
                 plain = model(x[:2])
-                self.assertEqual((plain[0] - plain[1]).abs().max(), 0)
+                # BLAS may add in another order for another row of the batch
+                self.assertLess((plain[0] - plain[1]).abs().max(), 1e-5)
                 torch.manual_seed(0)
                 tokens = model.train().tokens(x, model.depth)
                 # whole branches are left out, of one image at a time
-                kinds = len({row.tobytes() for row in tokens.numpy().round(3)})
+                kinds, left = 0, tokens.flatten(1)
+                while len(left):
+                    left = left[(left - left[0]).abs().max(1).values > 1e-4]
+                    kinds += 1
             most = 2 ** (2 * model.depth - (2 if name == "swin-mini" else 0))
             self.assertGreater(kinds, 8)
             self.assertLessEqual(kinds, most)

@@ -93,7 +93,8 @@ static void put_first_images(void)
 }
 
 /* Every model for Fashion-MNIST classifies as many of the first 1,000 test images as its card says,
- * exactly, with every instruction set. */
+ * exactly, with every instruction set; where products are computed in bfloat16, up to 3 more or
+ * less. */
 static void accuracies_are_those_of_the_cards(void **state)
 {
     (void)state;
@@ -122,7 +123,8 @@ static void accuracies_are_those_of_the_cards(void **state)
             cJSON *result = cJSON_Parse(tool.out);
             const double accuracy = cJSON_GetObjectItem(result, "accuracy")->valuedouble;
             assert_int_equal(cJSON_GetObjectItem(result, "images")->valueint, CHECKED);
-            if (lround(CHECKED * accuracy) != right)
+            const int is_rounded = !strcmp(text_of(one, "type"), "bfloat16") && i == 2;
+            if (labs(lround(CHECKED * accuracy) - right) > (is_rounded ? 3 : 0))
                 fail_msg("%s, %s: %g right, the card says %ld", name, sets[i], CHECKED * accuracy,
                          right);
             cJSON_Delete(result);
@@ -145,7 +147,8 @@ static double probability_of(const cJSON *result, const char *name)
     return NAN;
 }
 
-/* Probabilities of a picture differ by less than 1e-5 between instruction sets. */
+/* Probabilities of a picture differ by less than 1e-5 between instruction sets, and by less than 0.02
+ * where products are computed in bfloat16 (gemm_bfloat16_is_faster). */
 static void predictions_are_stable(void **state)
 {
     (void)state;
@@ -156,6 +159,7 @@ static void predictions_are_stable(void **state)
     cJSON_ArrayForEach(one, list)
     {
         cJSON *expected = NULL;
+        const int is_bfloat16 = !strcmp(text_of(one, "type"), "bfloat16");
         for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
             char script[256];
             snprintf(script, sizeof script,
@@ -171,7 +175,7 @@ static void predictions_are_stable(void **state)
             {
                 const char *name = text_of(class, "name");
                 const double p = probability_of(result, name), q = probability_of(expected, name);
-                if (!(fabs(p - q) < 1e-5))
+                if (!(fabs(p - q) < (is_bfloat16 && !strcmp(sets[i], "avx512") ? 0.02 : 1e-5)))
                     fail_msg("%s, %s: %s has %.9g, baseline %.9g", text_of(one, "name"), sets[i],
                              name, p, q);
             }

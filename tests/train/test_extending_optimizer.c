@@ -53,9 +53,9 @@ static void an_interrupted_run_resumes_to_the_same_bits(void **state)
 {
     (void)state;
     shell_run("set -e; cd $FOLDER; $SSM2D train " SETTINGS " --out run --threads 1 > out 2>&1\n"
-              "$SSM2D train " SETTINGS " --out half --threads 2 > out 2>&1 &\n"
-              "n=0; until grep -q 'epoch 2/' out || [ $n -gt 3000 ]; do sleep .02; n=$((n+1)); "
-              "done\n"
+              "$SSM2D train " SETTINGS " --out half --threads 2 > half.out 2>&1 &\n"
+              "n=0; until grep -sq 'epoch 2/' half.out || [ $n -gt 3000 ]; do sleep .02; "
+              "n=$((n+1)); done\n"
               "kill -KILL $! || true; wait $! || true\n"
               "grep -q square half/last.safetensors\n"
               "$SSM2D train --resume half --threads 2 > out 2>&1");
