@@ -12,7 +12,7 @@ output=${1:-build/deb}
 version=$(sed -n 's/^project(ssm2d VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 soversion=$(echo "$version" | awk -F. '{ print $1 == 0 ? $1 "." $2 : $1 }')
 revision=${REVISION:-1}
-maintainer="${DEBFULLNAME:-ssm2d authors} <${EMAIL:-ssm2d@localhost.localdomain}>"
+maintainer="${DEBFULLNAME:-ssm2d authors} <${EMAIL:-ssm2d@example.org}>"
 
 fail() {
     printf 'deb.sh: %s\n' "$*" >&2
