@@ -2,11 +2,13 @@
 """Times inference of vision transformers in ONNX Runtime and in this library.
 
     bench/peers/onnxruntime_vit.py --tool build/release/tools/ssm2d --install [--json] [--quick]
-                                   [--model vit] [--batch 1] [--mixer ssm2d]
+                                   [--model vit] [--batch 1] [--mixer ssm2d] [--root ROOT]
 
 Written for Debian's python3-torch and python3-onnx (run it with /usr/bin/python3). The library is
 that of npm's package onnxruntime-node, which --install puts into a folder of the user's
-(--onnxruntime; a cache by default), without running any of its scripts.
+(--onnxruntime; a cache by default), without running any of its scripts. With --root, a Debian 13
+that debian13.sh has made, models in 8 bits are timed as well: ONNX Runtime's own tools there
+quantize the plain form in every way that they have (onnx_quantize.py).
 
 ONNX Runtime is used at its best: shapes are fixed, graphs are optimised at level `all`, input and
 output are bound once, and a session has as many threads as ours. Each part of the model is tried
@@ -16,10 +18,10 @@ go to standard error. Before it is timed, the logits of each form are compared w
 so are those of `ssm2d run` with the same weights.
 
 Each round times ONNX Runtime, then `ssm2d bench infer --json`. The ratio of images per second is
-taken within a round, and the median over all rounds is printed. There are two such ratios: against
-the model as it is published, and against one whose last block works on CLS alone after its
-attention. This library always leaves out the other tokens there; an exported model does so only if
-it was exported that way."""
+taken within a round, and the median over all rounds is printed, beside the model as it is published
+and beside one whose last block works on CLS alone after its attention. This library always leaves
+out the other tokens there; an exported model does so only if it was exported that way. In 8 bits
+ours is compared with theirs in float32 and in 8 bits."""
 import argparse
 import json
 import os
@@ -31,13 +33,17 @@ import time
 
 import onnx_export
 import onnxruntime_library
+from torch_bench import command_in
 from torch_vit import MODELS
 
 CASES = [("vit", 128), ("vit", 1), ("deit-t", 32), ("deit-t", 1)]
+# ours in float32 beside theirs; in 8 bits: beside theirs in float32 and in 8 bits
 GOALS = {("vit", 128): 1.7, ("vit", 1): 1.5, ("deit-t", 32): 1.7, ("deit-t", 1): 1.4}
+GOALS_INT8 = {("vit", 128): (2, 1.3), ("deit-t", 32): (2, 1.3)}
 D_STATE = {"vit": 16, "deit-t": 4}  # of the models' own mixers
 # Of float; forms differ in the order of sums.
 TOLERANCE = 1e-4
+TOLERANCE_INT8 = 0.5  # of random weights and ranges of random images: only nonsense is refused
 
 
 # ---- processes with PyTorch and with ONNX Runtime ------------------------------------------------
@@ -119,16 +125,16 @@ def serve(library: str, folder: str, form: str, threads: int, spinning: bool) ->
 class Peer:
     """A process with ONNX Runtime and one form of a model."""
 
-    def __init__(self, a, folder: str, form: dict, spinning: bool):
-        self.name = f"{form_name(form)}, {'spinning' if spinning else 'sleeping'} threads"
-        command = [sys.executable, os.path.abspath(__file__), "--serve", folder, form_name(form),
+    def __init__(self, a, folder: str, form: str, spinning: bool):
+        self.name = f"{form}, {'spinning' if spinning else 'sleeping'} threads"
+        command = [sys.executable, os.path.abspath(__file__), "--serve", folder, form,
                    "1" if spinning else "0", "--threads", str(a.threads), "--onnxruntime",
                    a.onnxruntime]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True)
         first = self.read()
         self.version = first["version"]
-        if first["difference"] > TOLERANCE:
+        if first["difference"] > (TOLERANCE_INT8 if "-int8-" in form else TOLERANCE):
             self.close()
             sys.exit(f"{self.name}: logits differ from PyTorch's by {first['difference']:.1e}")
 
@@ -168,10 +174,6 @@ class Search:
 
     def faster(self, candidates: list) -> tuple:
         """Returns that of (form, spinning) which takes the shortest time."""
-        missing = [form for form, _ in candidates if not os.path.exists(
-            os.path.join(self.folder, form_name(form) + ".onnx"))]
-        if missing:
-            self.write(missing)
         peers = [Peer(self.a, self.folder, *candidate) for candidate in candidates]
         self.version = peers[0].version
         seconds, rounds = (0.15, 3) if self.a.quick else (0.4, 5)
@@ -183,14 +185,34 @@ class Search:
         print(file=sys.stderr)
         return candidates[scores.index(min(scores))]
 
+    def named(self, form: dict) -> str:
+        """The name of a form, whose file is written if it is not there."""
+        if not os.path.exists(os.path.join(self.folder, form_name(form) + ".onnx")):
+            self.write([form])
+        return form_name(form)
+
     def fastest(self, last: str) -> tuple:
         """Returns the form with this last block, and whether threads spin: one part after the
         other is set to what is fastest."""
-        best = dict(onnx_export.PLAIN, last=last), True
+        best = dict(onnx_export.PLAIN, last=last)
         for part, ways in onnx_export.PARTS.items():
             if part != "last":
-                best = self.faster([({**best[0], part: way}, True) for way in ways])
-        return self.faster([(best[0], True), (best[0], False)])
+                forms = {self.named({**best, part: way}): way for way in ways}
+                best[part] = forms[self.faster([(name, True) for name in forms])[0]]
+        name = self.named(best)
+        return self.faster([(name, True), (name, False)])
+
+    def fastest_int8(self, last: str) -> tuple:
+        """The same of models in 8 bits."""
+        name = self.named(dict(onnx_export.PLAIN, last=last))
+        command = command_in(self.a.root, "onnx_quantize.py", ["/srv", name], {}, self.folder)
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.DEVNULL if not self.a.verbose else None)
+        names = done.stdout.split()
+        if not names:
+            sys.exit("no model in 8 bits could be written: see --verbose")
+        name = self.faster([(name, True) for name in names])[0]
+        return self.faster([(name, True), (name, False)])
 
 
 # ---- rounds --------------------------------------------------------------------------------------
@@ -210,51 +232,69 @@ def check_tool(a, folder: str) -> float:
     return found
 
 
-def run_tool(a, model: str, batch: int) -> dict:
+def run_tool(a, model: str, batch: int, precision: str) -> dict:
     command = [a.tool, "bench", "infer", "--json", "--quick", "--mixer", a.mixer, "--model", model,
-               "--batch", str(batch), "--threads", str(a.threads)]
+               "--batch", str(batch), "--threads", str(a.threads), "--precision", precision]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
+def pairs_of(a, model: str, batch: int) -> list:
+    """(our precision, their model, goal) of the ratios that are taken."""
+    float32, int8 = GOALS.get((model, batch)), GOALS_INT8.get((model, batch), (None, None))
+    if a.mixer != "none":
+        float32, int8 = None, (None, None)
+    pairs = [("float32", "whole", float32), ("float32", "cls", None)]
+    if a.root:
+        pairs += [("int8", "whole", int8[0]), ("int8", "cls", None),
+                  ("int8", "whole int8", int8[1]), ("int8", "cls int8", None)]
+    return pairs
+
+
 def measure(a, model: str, batch: int) -> dict:
-    median = statistics.median
+    median, keys = statistics.median, ("images_per_s", "step_ms")
+    pairs = pairs_of(a, model, batch)
     with tempfile.TemporaryDirectory() as folder:
         search = Search(a, folder, model, batch)
         ours_difference = check_tool(a, folder)
-        peers = {last: Peer(a, folder, *search.fastest(last))
-                 for last in onnx_export.PARTS["last"]}
-        theirs, ours = {last: [] for last in peers}, []
+        chosen = {last: search.fastest(last) for last in onnx_export.PARTS["last"]}
+        if a.root:
+            chosen.update({last + " int8": search.fastest_int8(last)
+                           for last in onnx_export.PARTS["last"]})
+        peers = {which: Peer(a, folder, *form) for which, form in chosen.items()}
+        theirs, ours = {which: [] for which in peers}, {ours: [] for ours, _, _ in pairs}
         for _ in range(a.rounds):
-            for last, peer in peers.items():
-                theirs[last].append(peer.run_for(1 if a.quick else 3))
-            ours.append(run_tool(a, model, batch))
+            for which, peer in peers.items():
+                theirs[which].append(peer.run_for(1 if a.quick else 3))
+            for precision, results in ours.items():
+                results.append(run_tool(a, model, batch, precision))
         for peer in peers.values():
             peer.close()
-    result = {"model": model, "batch": batch, "mixer": a.mixer, "threads": a.threads,
-              "logits_difference": ours_difference,
-              "ssm2d": {key: median(o[key] for o in ours) for key in ("images_per_s", "step_ms")},
-              "goal": GOALS.get((model, batch)) if a.mixer == "none" else None}
-    for last, found in theirs.items():
-        result[last] = {"form": peers[last].name, "version": search.version,
-                        **{key: median(t[key] for t in found) for key in ("images_per_s",
-                                                                          "step_ms")},
+    return {"model": model, "batch": batch, "mixer": a.mixer, "threads": a.threads,
+            "logits_difference": ours_difference,
+            "ssm2d": {precision: {key: median(o[key] for o in found) for key in keys}
+                      for precision, found in ours.items()},
+            "onnxruntime": {which: {"form": peers[which].name, "version": search.version,
+                                    **{key: median(t[key] for t in found) for key in keys}}
+                            for which, found in theirs.items()},
+            "ratios": [{"ssm2d": precision, "onnxruntime": which, "goal": goal,
                         "ratio": median(o["images_per_s"] / t["images_per_s"]
-                                        for o, t in zip(ours, found))}
-    return result
+                                        for o, t in zip(ours[precision], theirs[which]))}
+                       for precision, which, goal in pairs]}
 
 
 def show(r: dict) -> None:
-    goal = f" (goal: {r['goal']})" if r["goal"] else ""
     print(f"{r['model']}, mixer {r['mixer']}, batch {r['batch']}; logits agree to"
           f" {r['logits_difference']:.0e}:")
-    print(f"  ssm2d            {r['ssm2d']['images_per_s']:9.1f} images/s"
-          f"  {r['ssm2d']['step_ms']:9.2f} ms")
-    for last, note in (("whole", ""), ("cls", ", last block on CLS alone")):
-        t = r[last]
-        print(f"  ONNX Runtime     {t['images_per_s']:9.1f} images/s  {t['step_ms']:9.2f} ms"
-              f"  ({t['form']})\n"
-              f"  ssm2d is {t['ratio']:.2f} times as fast{note}{goal if not note else ''}",
-              flush=True)
+    for precision, t in r["ssm2d"].items():
+        print(f"  ssm2d {precision:10} {t['images_per_s']:9.1f} images/s"
+              f"  {t['step_ms']:9.2f} ms")
+    for which, t in r["onnxruntime"].items():
+        print(f"  ORT {t['version']} {which:10} {t['images_per_s']:9.1f} images/s"
+              f"  {t['step_ms']:9.2f} ms  ({t['form']})")
+    for t in r["ratios"]:
+        goal = f" (goal: {t['goal']})" if t["goal"] else ""
+        print(f"  {t['ssm2d']} is {t['ratio']:.2f} times as fast as {t['onnxruntime']}{goal}")
+    sys.stdout.flush()
 
 
 def processor() -> str:
@@ -284,6 +324,7 @@ def main() -> None:
     parser.add_argument("--onnxruntime", default=onnxruntime_library.FOLDER,
                         help="the folder that onnxruntime-node is in (default: %(default)s)")
     parser.add_argument("--install", action="store_true", help="install it there if it is not")
+    parser.add_argument("--root", help="also time 8 bits; debian13.sh made this folder (as root)")
     parser.add_argument("--model", choices=[*MODELS, "all"], default="all")
     parser.add_argument("--mixer", choices=["none", "ssm2d"], default="none",
                         help="ssm2d: each mixer is a depthwise convolution in ONNX Runtime")

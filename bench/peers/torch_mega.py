@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Times training and inference of Mega without a mixer in PyTorch and in this library.
 
-    bench/peers/torch_mega.py --tool build/release/tools/ssm2d [--json] [--quick]
+    bench/peers/torch_mega.py --root ROOT --tool build/release/tools/ssm2d [--json] [--quick]
                               [--model mega] [--task train]
 
-torch_bench.py describes the method. In PyTorch, Mega makes as few passes over memory as possible:
-one product for all of mx_proj, SiLU of z and r at once, bias and scale of the scores inside the
-batched product, and lerp for the gate at the end of a block.
+debian13.sh makes ROOT; torch_bench.py describes the method. In PyTorch, Mega makes as few passes
+over memory as possible: one product for all of mx_proj, SiLU of z and r at once, bias and scale of
+the scores inside the batched product, and lerp for the gate at the end of a block.
 
     mega    32x32, patch 4, dim 192, z, v and ffn 192, depth 9, 100 classes
     mega-t  224x224, patch 16, dim 192, z 64, v and ffn 384, depth 12, 1000 classes"""
@@ -20,10 +20,10 @@ MODELS = {"mega": dict(image=32, patch=4, dim=192, depth=9, z=192, v=192, ffn=19
                          classes=1000, parameters=5912380)}
 CASES = [("mega", "train", 128), ("mega", "infer", 128), ("mega", "infer", 1),
          ("mega-t", "train", 32), ("mega-t", "infer", 1)]
-GOALS = {("mega", "train", 128): 2.0}
+GOALS = {("mega", "train", 128): {"float32": 2.0}}
 
 
-def build(torch, *, image, patch, dim, depth, z, v, ffn, classes, **_):
+def build(torch, *, attention, image, patch, dim, depth, z, v, ffn, classes, **_):
     nn, functional = torch.nn, torch.nn.functional
     side = image // patch
     tokens = side * side
@@ -79,4 +79,4 @@ def build(torch, *, image, patch, dim, depth, z, v, ffn, classes, **_):
 
 
 if __name__ == "__main__":
-    torch_bench.main(MODELS, build, CASES, GOALS, __doc__.split("\n")[0])
+    torch_bench.main(MODELS, build, CASES, GOALS, __doc__.split("\n")[0], attentions=[""])
