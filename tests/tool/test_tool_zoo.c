@@ -147,8 +147,8 @@ static double probability_of(const cJSON *result, const char *name)
     return NAN;
 }
 
-/* Probabilities of a picture differ by less than 1e-5 between instruction sets, and by less than 0.02
- * where products are computed in bfloat16 (gemm_bfloat16_is_faster). */
+/* Probabilities of a picture differ by less than 1e-5 between instruction sets, and by less than
+ * 0.02 where products are computed in bfloat16 (gemm_bfloat16_is_faster). */
 static void predictions_are_stable(void **state)
 {
     (void)state;
