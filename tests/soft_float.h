@@ -54,7 +54,7 @@ static inline float soft_close(__int128 value, int exponent, int sign)
 /* a*b + c, rounded once. */
 static inline float soft_mul_add(float a, float b, float c)
 {
-    enum { ROOM = 50 }; /* bits between a number and one that only tells how it is rounded */
+    enum { GUARD_BITS = 50 }; /* bits between a number and one that only tells how it is rounded */
     const soft_number l = soft_open(a), r = soft_open(b), s = soft_open(c);
     if (!isfinite(a) || !isfinite(b) || !isfinite(c)) {
         const double left = l.mantissa || !isfinite(a) ? (double)a : 0,
@@ -65,14 +65,14 @@ static inline float soft_mul_add(float a, float b, float c)
     __int128 product = (__int128)(l.mantissa * r.mantissa), sum = s.mantissa;
     int exponent = l.exponent + r.exponent, apart = exponent - s.exponent;
     if (!product) return soft_close(s.negative ? -sum : sum, s.exponent, s.negative && negative);
-    if (sum && apart >= ROOM + 24) {
-        product <<= ROOM, exponent -= ROOM, sum = 1;
+    if (sum && apart >= GUARD_BITS + 24) {
+        product <<= GUARD_BITS, exponent -= GUARD_BITS, sum = 1;
     } else if (sum && apart >= 0) {
         product <<= apart, exponent = s.exponent;
-    } else if (sum && -apart < ROOM + 48) {
+    } else if (sum && -apart < GUARD_BITS + 48) {
         sum <<= -apart;
     } else if (sum) {
-        sum <<= ROOM, exponent = s.exponent - ROOM, product = 1;
+        sum <<= GUARD_BITS, exponent = s.exponent - GUARD_BITS, product = 1;
     }
     return soft_close((negative ? -product : product) + (s.negative ? -sum : sum), exponent, 0);
 }

@@ -52,12 +52,12 @@ void quantization_scales(const float *w, size_t rows, size_t k, float *scales)
     for (size_t r = 0; r < rows; r++, w += k) {
         float top = 0;
         for (size_t i = 0; i < k; i++) top = fmaxf(top, fabsf(w[i]));
-        double least = INFINITY;
+        double min_error = INFINITY;
         for (int step = 0; step < STEPS; step++) {
             const float scale = top * (1 - (float)step / 32) / 127;
             const double e = squared_error(w, k, scale);
-            if (e >= least) continue;
-            least = e;
+            if (e >= min_error) continue;
+            min_error = e;
             scales[r] = scale;
         }
     }

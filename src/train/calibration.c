@@ -162,7 +162,7 @@ static double error_of(const layer_input *l, double low, double high)
 static void choose_range(const layer_input *l, double *low, double *high)
 {
     enum { STEPS = 64 };
-    double least = INFINITY;
+    double min_error = INFINITY;
     *low = (double)l->low;
     *high = (double)l->high;
     /* one end after the other, twice: each error is convex in one end */
@@ -172,8 +172,8 @@ static void choose_range(const layer_input *l, double *low, double *high)
         for (int i = STEPS; i > 0; i--) {
             *at = whole * i / STEPS;
             const double e = error_of(l, *low, *high);
-            if (e >= least) continue;
-            least = e;
+            if (e >= min_error) continue;
+            min_error = e;
             best = *at;
         }
         *at = best;

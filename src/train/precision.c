@@ -41,12 +41,12 @@ static ssm2d_status measure(const ssm2d_context *context, candidate *list, int c
                             ssm2d_error *error)
 {
     const size_t elements = SIDE * SIDE;
-    size_t most = 0;
+    size_t size = 0;
     for (int i = 0; i < count; i++)
-        most = max_size(most, list[i].body.table->gemm_packed_size(SIDE, SIDE));
+        size = max_size(size, list[i].body.table->gemm_packed_size(SIDE, SIDE));
     float *x = mem_alloc(context, elements * sizeof *x),
           *y = mem_alloc(context, elements * sizeof *y),
-          *packed = mem_alloc(context, most * sizeof *packed);
+          *packed = mem_alloc(context, size * sizeof *packed);
     const int done = x && y && packed;
     const float_mode before = float_mode_set();
     for (size_t i = 0; i < elements && done; i++) x[i] = (float)(i % 7) - 3;

@@ -61,7 +61,7 @@ INLINE void block_step(int rows, int vectors, vec (*sum)[2], const real *a, size
 
 INLINE void block(int rows, int vectors, block_args *p, size_t a_row, size_t a_step, int to_write)
 {
-    vec sum[BLOCK_MOST][2];
+    vec sum[BLOCK_MAX][2];
     const real *a = p->a, *panel = p->panel;
     const size_t k = p->k;
     ahead read = p->read, written = p->written;
@@ -118,7 +118,7 @@ BLOCK(12)
 /* Returns how many rows to take at once when m are left. */
 INLINE size_t block_rows(size_t m)
 {
-    return m >= BLOCK_MOST ? BLOCK_MOST : m >= 6 ? 6 : m >= 4 ? 4 : m >= 2 ? 2 : 1;
+    return m >= BLOCK_MAX ? BLOCK_MAX : m >= 6 ? 6 : m >= 4 ? 4 : m >= 2 ? 2 : 1;
 }
 
 INLINE void run_block(size_t rows, block_args *p, int by_rows)
@@ -142,7 +142,7 @@ INLINE void run_columns(size_t rows, block_args *p, int by_rows)
         run_block(rows, p, by_rows);
         return;
     }
-    _Alignas(64) real here[BLOCK_MOST * PANEL], start[PANEL] = {0};
+    _Alignas(64) real here[BLOCK_MAX * PANEL], start[PANEL] = {0};
     real *c = p->c;
     const real *bias = p->bias;
     const size_t c_row = p->c_row;

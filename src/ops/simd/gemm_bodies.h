@@ -22,9 +22,9 @@
 /* PANEL: the columns of a block, two vectors. */
 enum { PANEL = 2 * LANES, LINE = 64 / sizeof(real) };
 #ifdef MANY_REGISTERS
-enum { BLOCK_MOST = 12 };
+enum { BLOCK_MAX = 12 };
 #else
-enum { BLOCK_MOST = 6 };
+enum { BLOCK_MAX = 6 };
 #endif
 
 #ifdef PAIRS

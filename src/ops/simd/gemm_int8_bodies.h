@@ -20,9 +20,9 @@ typedef int32_t sums_anywhere __attribute__((vector_size(LANE_BYTES), aligned(4)
 
 enum { PANEL = 2 * LANES };
 #ifdef MANY_REGISTERS
-enum { BLOCK_MOST = 12 };
+enum { BLOCK_MAX = 12 };
 #else
-enum { BLOCK_MOST = 6 };
+enum { BLOCK_MAX = 6 };
 #endif
 
 #ifdef QUADS
@@ -153,7 +153,7 @@ typedef struct block_args {
 /* Between chunks, y holds the sums. */
 INLINE void block(int rows, int vectors, const block_args *p)
 {
-    sums sum[BLOCK_MOST][2];
+    sums sum[BLOCK_MAX][2];
     const int32_t *x = p->x, *panel = p->panel;
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < vectors; j++)
@@ -198,7 +198,7 @@ BLOCK(12)
 
 INLINE size_t block_rows(size_t m)
 {
-    return m >= BLOCK_MOST ? BLOCK_MOST : m >= 6 ? 6 : m >= 4 ? 4 : m >= 2 ? 2 : 1;
+    return m >= BLOCK_MAX ? BLOCK_MAX : m >= 6 ? 6 : m >= 4 ? 4 : m >= 2 ? 2 : 1;
 }
 
 INLINE void run_block(size_t rows, const block_args *p, int vectors)
@@ -221,7 +221,7 @@ static void run_columns(size_t rows, const block_args *p, size_t columns)
         run_block(rows, p, (int)(columns / LANES));
         return;
     }
-    _Alignas(64) float here[BLOCK_MOST * PANEL];
+    _Alignas(64) float here[BLOCK_MAX * PANEL];
     block_args b = *p;
     b.y = here;
     b.y_row = PANEL;
@@ -238,16 +238,16 @@ static void run_columns(size_t rows, const block_args *p, size_t columns)
 static void multiply_chunk(const gemm_int8_args *p, size_t i, size_t rows, size_t first, size_t end,
                            size_t g, size_t groups)
 {
-    _Alignas(64) int32_t room[BLOCK_MOST * CHUNK_ROW];
+    _Alignas(64) int32_t scratch[BLOCK_MAX * CHUNK_ROW];
     const packed w = packed_at(p->packed, p->n);
     const size_t all_groups = groups_of(p->k), from = g * GROUP, left = p->k - from,
                  count = left < groups * GROUP ? left : groups * GROUP;
     for (size_t r = 0; r < rows; r++)
-        quantize_row((x_element *)(void *)(room + r * CHUNK_ROW), p->x + (i + r) * p->x_row + from,
-                     count, 1 / p->x_scale, p->zero);
+        quantize_row((x_element *)(void *)(scratch + r * CHUNK_ROW),
+                     p->x + (i + r) * p->x_row + from, count, 1 / p->x_scale, p->zero);
     for (size_t c = first; c < end; c += PANEL) {
         const block_args b = {.y = p->y + i * p->y_row + c,
-                              .x = room,
+                              .x = scratch,
                               .panel = w.panels + c * all_groups + g * PANEL,
                               .start = w.start + c,
                               .scale = w.scale + c,

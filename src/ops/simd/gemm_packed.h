@@ -31,14 +31,14 @@ static void gemm_pack(const gemm_pack_args *p, size_t first, size_t end)
 INLINE void packed_chunk(const gemm_packed_args *p, size_t i, size_t rows, size_t first, size_t end,
                          size_t l, size_t steps)
 {
-    _Alignas(64) real room[CHUNK_ROOM];
+    _Alignas(64) real scratch[CHUNK_SCRATCH];
     const size_t later = p->m - i - rows, next = later < rows ? later : rows;
     const real *x = p->x + i * p->x_row;
     block_args b = {.c_row = p->y_row,
                     .k = steps,
                     .adds = p->adds || l > 0,
                     .read = fetch_rows(x + rows * p->x_row, p->x_row, next, p->k)};
-    b.a = chunk_of_x(room, x, p->x_row, rows, l, steps, p->k, &b.a_row);
+    b.a = chunk_of_x(scratch, x, p->x_row, rows, l, steps, p->k, &b.a_row);
     for (size_t c = first; c < end; c += PANEL) {
         const size_t after = end - c > PANEL ? PANEL : 0;
         b.c = p->y + i * p->y_row + c;

@@ -26,17 +26,17 @@ INLINE vec accumulate(const real *left, vec right, vec sum)
 
 /* How many of so many steps a block takes at once: as many pairs of its rows of x are on the stack.
  * Rows are a line longer, so that they fall on different sets of the cache. */
-enum { CHUNK = 512, CHUNK_ROW = CHUNK + LINE, CHUNK_ROOM = BLOCK_MOST * CHUNK_ROW };
+enum { CHUNK = 512, CHUNK_ROW = CHUNK + LINE, CHUNK_SCRATCH = BLOCK_MAX * CHUNK_ROW };
 INLINE size_t chunk_steps(size_t steps) { return steps < CHUNK ? steps : CHUNK; }
 
-INLINE const real *chunk_of_x(real *room, const real *x, size_t x_row, size_t rows, size_t first,
+INLINE const real *chunk_of_x(real *scratch, const real *x, size_t x_row, size_t rows, size_t first,
                               size_t steps, size_t k, size_t *row)
 {
     const size_t left = k - 2 * first, count = left < 2 * steps ? left : 2 * steps;
     for (size_t i = 0; i < rows; i++)
-        round_row(room + i * CHUNK_ROW, x + i * x_row + 2 * first, count);
+        round_row(scratch + i * CHUNK_ROW, x + i * x_row + 2 * first, count);
     *row = CHUNK_ROW;
-    return room;
+    return scratch;
 }
 
 /* A panel of W whose rows are contiguous. */

@@ -13,14 +13,14 @@ INLINE size_t steps_of(size_t k) { return k; }
 /* ---- x, W: gemm_packed.h --------------------------------------------------------------------- */
 
 /* How many of so many steps a block takes at once: all of them. */
-enum { CHUNK_ROOM = 1 };
+enum { CHUNK_SCRATCH = 1 };
 INLINE size_t chunk_steps(size_t steps) { return steps; }
 
 /* Where a block finds rows of x from a step on, and how far apart they are. */
-INLINE const real *chunk_of_x(real *room, const real *x, size_t x_row, size_t rows, size_t first,
+INLINE const real *chunk_of_x(real *scratch, const real *x, size_t x_row, size_t rows, size_t first,
                               size_t steps, size_t k, size_t *row)
 {
-    (void)room, (void)rows, (void)steps, (void)k;
+    (void)scratch, (void)rows, (void)steps, (void)k;
     *row = x_row;
     return x + first;
 }
@@ -55,12 +55,12 @@ static void pack_columns(real *to, const real *from, size_t row, size_t column, 
 
 enum { TN_DEPTH = 256 };
 #ifdef MANY_REGISTERS
-enum { TN_COPIES = 0, TN_COPY = BLOCK_MOST };
+enum { TN_COPIES = 0, TN_COPY = BLOCK_MAX };
 /* What preparing a column of x or of dy costs, in columns of products: from times of dW cut in
  * different ways. */
 enum { TN_COST_X = 12, TN_COST_DY = 20 };
 #else
-enum { TN_COPIES = 1, TN_COPY = 2 * BLOCK_MOST };
+enum { TN_COPIES = 1, TN_COPY = 2 * BLOCK_MAX };
 enum { TN_COST_X = 6, TN_COST_DY = 29 };
 #endif
 

@@ -9,7 +9,7 @@
  * same bits whichever block it is in. */
 
 /* TILE: reals in one. SLICE: products that a tile adds up. A block is PANEL x PANEL. */
-enum { SIDE = 16, TILE = SIDE * SIDE, SLICE = 2 * SIDE, PANEL = 2 * SIDE, BLOCK_MOST = PANEL };
+enum { SIDE = 16, TILE = SIDE * SIDE, SLICE = 2 * SIDE, PANEL = 2 * SIDE, BLOCK_MAX = PANEL };
 
 INLINE size_t tiles_least(size_t a, size_t b) { return a < b ? a : b; }
 INLINE size_t slices_of(size_t k) { return (k + SLICE - 1) / SLICE; }
