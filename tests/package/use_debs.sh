@@ -43,7 +43,7 @@ print("python3-ssm2d", ssm2d.__version__)
 END
 
 echo "== programs"
-install "$share"/libssm2d*.deb gcc make pkg-config cmake
+install "$share"/libssm2d*.deb gcc libc6-dev make pkg-config cmake
 cp -r /usr/share/doc/libssm2d-dev/examples/embed "$work/embed"
 make -s -C "$work/embed"
 "$work/embed/embed" | grep -x 'checks passed'
