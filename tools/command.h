@@ -128,8 +128,8 @@ typedef struct command {
 
 extern const command command_layer, command_kernels, command_filter, command_bench, command_run,
     command_models, command_train, command_eval, command_predict, command_curves, command_data,
-    command_reproduce, command_report, command_export, command_theory, command_quantize,
-    command_zoo;
+    command_arena, command_reproduce, command_report, command_export, command_theory,
+    command_quantize, command_zoo;
 
 /* Runs the tool; commands is a NULL-terminated list. Returns the exit code. */
 int command_main(const command *const *commands, int argc, char **argv);

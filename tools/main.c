@@ -6,12 +6,25 @@
 #include <signal.h>
 #include <unistd.h>
 
-static const command *const commands[] = {&command_train,     &command_eval,    &command_predict,
-                                          &command_quantize,  &command_export,  &command_curves,
-                                          &command_report,    &command_kernels, &command_zoo,
-                                          &command_models,    &command_data,    &command_filter,
-                                          &command_layer,     &command_run,     &command_bench,
-                                          &command_reproduce, &command_theory,  NULL};
+static const command *const commands[] = {&command_train,
+                                          &command_eval,
+                                          &command_predict,
+                                          &command_quantize,
+                                          &command_export,
+                                          &command_curves,
+                                          &command_report,
+                                          &command_kernels,
+                                          &command_zoo,
+                                          &command_models,
+                                          &command_data,
+                                          &command_filter,
+                                          &command_layer,
+                                          &command_run,
+                                          &command_bench,
+                                          &command_reproduce,
+                                          &command_arena,
+                                          &command_theory,
+                                          NULL};
 
 /* A program may be started with standard input, output or error closed. The first file that it
  * opens would get such a descriptor, and output would be written into it. The descriptors are

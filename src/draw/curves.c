@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MARGIN = 18, TITLE_HEIGHT = 30, Y_AXIS = 52, X_AXIS = 36 };
@@ -105,7 +106,7 @@ static void tick_text(double value, double step, char *text, size_t size)
     snprintf(text, size, "%.*f", digits > 9 ? 9 : digits, value);
 }
 
-static void axes(canvas *c, const plot_area *f, const curve_figure *figure, const char *y_label)
+static void axes(canvas *c, const plot_area *f, const curve_figure *figure, const curve_panel *p)
 {
     static const double grid_grey = 0.88, fine_grey = 0.96, frame_grey = 0.35;
     char text[32];
@@ -131,15 +132,28 @@ static void axes(canvas *c, const plot_area *f, const curve_figure *figure, cons
     }
     canvas_frame(c, f->x, f->y, f->width, f->height, frame_grey);
     canvas_text(c, f->x + f->width / 2, f->y + f->height + 29, TEXT_CENTRE, style_label,
-                figure->x_label);
-    canvas_text_upward(c, f->x - Y_AXIS + 12, f->y + f->height / 2, style_label, y_label);
+                p->x_label ? p->x_label : figure->x_label);
+    canvas_text_upward(c, f->x - Y_AXIS + 12, f->y + f->height / 2, style_label, p->y_label);
 }
 
-static void dot(cairo_t *cr, double x, double y)
+static void dot(cairo_t *cr, double x, double y, int is_ring)
 {
     cairo_new_sub_path(cr);
     cairo_arc(cr, x, y, 2.6, 0, 6.283185307179586);
+    if (is_ring) {
+        cairo_save(cr);
+        cairo_set_source_rgb(cr, 1, 1, 1);
+        cairo_fill_preserve(cr);
+        cairo_restore(cr);
+        cairo_set_line_width(cr, 1);
+        cairo_stroke(cr);
+    }
     cairo_fill(cr);
+}
+
+static int is_drawn(const plot_area *f, const curve *one, int i)
+{
+    return isfinite(one->x[i]) && isfinite(height_of(f->is_log, one->y[i]));
 }
 
 static void set_line(cairo_t *cr, const curve *one)
@@ -153,7 +167,7 @@ static void set_line(cairo_t *cr, const curve *one)
 /* Whether a point can be drawn, and has a deviation. */
 static int has_spread(const plot_area *f, const curve *one, int i)
 {
-    return i < one->count && isfinite(height_of(f->is_log, one->y[i])) && isfinite(one->spread[i]);
+    return i < one->count && is_drawn(f, one, i) && isfinite(one->spread[i]);
 }
 
 /* An area of one deviation to each side, between points that follow one another. */
@@ -197,7 +211,7 @@ static void draw_curve(cairo_t *cr, const plot_area *f, const curve *one)
     set_line(cr, one);
     cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
     for (int i = 0; i < one->count; i++) {
-        if (!isfinite(height_of(f->is_log, one->y[i]))) {
+        if (!is_drawn(f, one, i)) {
             open = 0;
             continue;
         }
@@ -211,8 +225,8 @@ static void draw_curve(cairo_t *cr, const plot_area *f, const curve *one)
     cairo_set_dash(cr, NULL, 0, 0);
     if (one->spread && !one->band) draw_bars(cr, f, one);
     for (int i = 0; one->dots && i < one->count; i++)
-        if (isfinite(height_of(f->is_log, one->y[i])))
-            dot(cr, across(f, one->x[i]), down(f, one->y[i]));
+        if (is_drawn(f, one, i))
+            dot(cr, across(f, one->x[i]), down(f, one->y[i]), i > 0 && one->dots == 2);
 }
 
 /* A sample of the line, and its name. */
@@ -224,7 +238,7 @@ static void legend_entry(canvas *c, double x, double middle, const curve *one)
     cairo_rel_line_to(cr, LEGEND_MARK, 0);
     cairo_stroke(cr);
     cairo_set_dash(cr, NULL, 0, 0);
-    if (one->dots) dot(cr, x + LEGEND_MARK / 2.0, middle);
+    if (one->dots) dot(cr, x + LEGEND_MARK / 2.0, middle, 0);
     canvas_text(c, x + 6 + LEGEND_MARK, middle + 3.5, TEXT_LEFT, style_label, one->name);
 }
 
@@ -249,6 +263,51 @@ static void legend(canvas *c, const plot_area *f, const curve_panel *p)
     cairo_stroke(cr);
     for (int i = 0; i < p->count; i++)
         legend_entry(c, x + 6, y + 3 + LEGEND_LINE * (i + 0.5), &p->curves[i]);
+}
+
+/* The name of a scattered curve, beside its first point. */
+typedef struct point_name {
+    const curve *curve;
+    double x, y;
+} point_name;
+
+static int by_height(const void *left, const void *right)
+{
+    const double a = ((const point_name *)left)->y, b = ((const point_name *)right)->y;
+    return (a > b) - (a < b);
+}
+
+/* Names are right of their points, or left of them where the panel ends, and one below another. */
+static void name_points(canvas *c, const plot_area *f, const curve_panel *p)
+{
+    enum { MAX_NAMES = 64, GAP = 6, LINE = 10 };
+    point_name names[MAX_NAMES];
+    cairo_t *cr = canvas_cairo(c);
+    int count = 0;
+    for (int k = 0; k < p->count && count < MAX_NAMES; k++)
+        if (is_drawn(f, &p->curves[k], 0))
+            names[count++] = (point_name){&p->curves[k], across(f, p->curves[k].x[0]) + GAP,
+                                          down(f, p->curves[k].y[0]) + 3};
+    qsort(names, (size_t)count, sizeof *names, by_height);
+    for (int i = 1; i < count; i++) names[i].y = fmax(names[i].y, names[i - 1].y + LINE);
+    const double bottom = f->y + f->height - 2; /* pushed up again where they would leave it */
+    for (int i = count - 1; i >= 0; i--)
+        names[i].y = fmin(names[i].y, i == count - 1 ? bottom : names[i + 1].y - LINE);
+    for (int i = 0; i < count; i++) {
+        const point_name *n = &names[i];
+        const double width = canvas_text_width(style_tick, n->curve->name),
+                     x = n->x + width > f->x + f->width ? n->x - 2 * GAP - width : n->x;
+        /* drawn by canvas_text in grey: the line of the curve leads to it */
+        cairo_rectangle(cr, x - 1, n->y - LINE + 2, width + 2, LINE);
+        cairo_set_source_rgba(cr, 1, 1, 1, 0.85);
+        cairo_fill(cr);
+        set_line(cr, n->curve);
+        cairo_set_line_width(cr, 0.4);
+        cairo_move_to(cr, n->x - GAP, down(f, n->curve->y[0]));
+        cairo_line_to(cr, x < n->x ? n->x - 2 * GAP : n->x - 1, n->y - 3);
+        cairo_stroke(cr);
+        canvas_text(c, x, n->y, TEXT_LEFT, style_tick, n->curve->name);
+    }
 }
 
 /* Draws the names from left to right, in as many lines as needed, and returns the height. Without a
@@ -305,10 +364,10 @@ ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const c
                        .y = top + i / columns * (PANEL_HEIGHT + X_AXIS + ROW_GAP),
                        .width = PANEL_WIDTH,
                        .height = PANEL_HEIGHT,
-                       .x_low = figure->x_low,
-                       .x_high = figure->x_high};
+                       .x_low = p->x_low < p->x_high ? p->x_low : figure->x_low,
+                       .x_high = p->x_low < p->x_high ? p->x_high : figure->x_high};
         set_limits(&f, p);
-        axes(c, &f, figure, p->y_label);
+        axes(c, &f, figure, p);
         cairo_save(canvas_cairo(c));
         cairo_rectangle(canvas_cairo(c), f.x, f.y, f.width, f.height);
         cairo_clip(canvas_cairo(c));
@@ -317,7 +376,10 @@ ssm2d_status curves_draw(const ssm2d_context *context, const char *path, const c
                 draw_band(canvas_cairo(c), &f, &p->curves[k]);
         cairo_restore(canvas_cairo(c));
         for (int k = 0; k < p->count; k++) draw_curve(canvas_cairo(c), &f, &p->curves[k]);
-        if (!figure->shared_legend) legend(c, &f, p);
+        if (p->is_scatter)
+            name_points(c, &f, p);
+        else if (!figure->shared_legend)
+            legend(c, &f, p);
     }
     return canvas_finish(c, error);
 }

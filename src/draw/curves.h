@@ -8,10 +8,11 @@
 
 typedef struct curve {
     const char *name;
-    const double *x, *y; /* [count], borrowed; x ascending; points whose y is NaN are left out */
+    /* [count], borrowed; points whose x or y is NaN are left out */
+    const double *x, *y;
     int count;
     colour colour;
-    int dots; /* mark the points, for curves that have few */
+    int dots; /* mark the points, for curves that have few; 2: those after the first are rings */
     int dash; /* 0: solid, 1 .. 3: dashes, for lines that share a colour */
     /* [count], borrowed: standard deviations, drawn as bars about the points, or as a band about
      * the line; NULL, or NaN for a point: none */
@@ -23,9 +24,12 @@ typedef struct curve_panel {
     const char *y_label;
     const curve *curves;
     int count;
-    int is_log;       /* the y axis; values that are not positive are left out */
-    int is_percent;   /* the y axis stays within 0 and 100 */
-    int legend_below; /* legend at the bottom right, for rising curves, not at the top right */
+    int is_log;           /* the y axis; values that are not positive are left out */
+    int is_percent;       /* the y axis stays within 0 and 100 */
+    int legend_below;     /* legend at the bottom right, for rising curves, not at the top right */
+    int is_scatter;       /* no legend: the name of a curve is beside its first point */
+    const char *x_label;  /* NULL: the figure's */
+    double x_low, x_high; /* both 0: the figure's */
 } curve_panel;
 
 typedef struct curve_figure {

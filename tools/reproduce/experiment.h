@@ -52,6 +52,7 @@ typedef struct experiment_row {
     const char *settings;
     int columns; /* the row has only the first ones; 0: all */
     int plain;   /* the plain model that train times of the rows after it are compared with */
+    int matched; /* MLPs are widened until it has as many parameters as the column's largest row */
     const char *paper[EXPERIMENT_COLUMNS]; /* as printed; NULL: not in the paper */
     const char *paper_time, *paper_parameters, *paper_delta;
 } experiment_row;
@@ -77,6 +78,7 @@ typedef enum experiment_picture {
     PICTURE_PATHS, /* lattice paths, and kernels, which need no run */
     PICTURE_KERNELS,
     PICTURE_CURVES,          /* score over the columns' part of the training images */
+    PICTURE_SCATTER,         /* accuracy over training time, parameters and memory */
     PICTURE_RECEPTIVE_FIELDS /* of the first seed's runs */
 } experiment_picture;
 
@@ -87,8 +89,9 @@ typedef struct experiment {
     const char *note;       /* on the paper's numbers; may be NULL */
     const char *times_note; /* on its train times, where the table has some; may be NULL */
     int ours;               /* the paper has no such table */
+    experiment_scale usual; /* when none is given or stored */
     experiment_picture picture;
-    int times, parameters; /* columns of these */
+    int times, parameters, memory; /* columns of these */
     int deltas; /* a column has the mean difference of columns from those they are `with` */
     experiment_form forms[SCALES];
 } experiment;

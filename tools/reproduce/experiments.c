@@ -5,13 +5,13 @@
 
 extern const experiment experiment_table1, experiment_table2, experiment_table3, experiment_table4,
     experiment_table5, experiment_lattice_paths, experiment_kernels, experiment_training_size,
-    experiment_receptive_field, experiment_ablations, experiment_convnext;
+    experiment_receptive_field, experiment_ablations, experiment_convnext, experiment_arena;
 
 static const experiment *const all[] = {
     &experiment_table1,    &experiment_table2,        &experiment_table3,
     &experiment_table4,    &experiment_table5,        &experiment_lattice_paths,
     &experiment_kernels,   &experiment_training_size, &experiment_receptive_field,
-    &experiment_ablations, &experiment_convnext};
+    &experiment_ablations, &experiment_convnext,      &experiment_arena};
 enum { COUNT = sizeof all / sizeof *all };
 
 const experiment *experiment_at(int i) { return i >= 0 && i < COUNT ? all[i] : NULL; }

@@ -67,6 +67,10 @@ static const option options[] = {
     {"columns", OPTION_STRING, offsetof(values, columns),
      "the same for columns, by their label or by the name of their data, such as cifar100",
      .value = "PATTERN"},
+    {"test-sizes", OPTION_STRING, offsetof(values, test_sizes),
+     "measure every trained model on test images of these sides as well, such as 24,40,48; stored "
+     "in DIR; none goes back to none",
+     .value = "LIST"},
     {"dry-run", OPTION_FLAG, offsetof(values, dry_run),
      .help = "only print the command of every run"},
     {"plan", OPTION_FLAG, offsetof(values, plan_only),
@@ -95,9 +99,8 @@ static ssm2d_status check_name(const char *name, ssm2d_error *error)
                 shown);
 }
 
-static ssm2d_status check_values(const void *v, ssm2d_error *error)
+ssm2d_status reproduce_check(const values *o, ssm2d_error *error)
 {
-    const values *o = v;
     /* the first given option, of those about runs and then of the others */
     const char *of_runs = o->scale                    ? "scale"
                           : o->rows                   ? "rows"
@@ -109,6 +112,7 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
                           : !isnan(o->lr)             ? "lr"
                           : o->set.count              ? "set"
                           : o->variant                ? "variant"
+                          : o->test_sizes             ? "test-sizes"
                           : o->no_wait                ? "no-wait"
                                                       : NULL;
     const char *other = of_runs          ? of_runs
@@ -155,7 +159,15 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
         if (strcmp(o->set.words[i], "default")
             && (status = reproduce_set_check(o->set.words[i], error)))
             return status;
+    int sizes[PLAN_SIZES], count;
+    if (o->test_sizes && (status = reproduce_sizes_check(o->test_sizes, sizes, &count, error)))
+        return status;
     return reproduce_data_check(&o->data, error);
+}
+
+static ssm2d_status check_values(const void *v, ssm2d_error *error)
+{
+    return reproduce_check(v, error);
 }
 
 static void list_all(void)
@@ -404,9 +416,8 @@ static ssm2d_status run_experiment(ssm2d_context *context, const values *o,
     return status || o->plan_only ? status : run_all(context, o, p, error);
 }
 
-static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+ssm2d_status reproduce_run(ssm2d_context *context, const values *o, ssm2d_error *error)
 {
-    const values *o = v;
     reproduce_options all;
     plan p = {0};
     if (!o->name) {
@@ -422,6 +433,11 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     plan_destroy(&p);
     reproduce_options_destroy(context, &all);
     return status;
+}
+
+static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *error)
+{
+    return reproduce_run(context, v, error);
 }
 
 static const char about[] =

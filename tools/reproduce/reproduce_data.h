@@ -6,7 +6,7 @@
 #include "experiment.h"
 #include "tools/command.h"
 
-enum { DATA_SPEC = 512, DATA_NAMES = 7 };
+enum { DATA_SPEC = 512, DATA_NAMES = 8 };
 
 /* What data were when they were last there. */
 typedef struct data_facts {

@@ -84,7 +84,7 @@ static ssm2d_status import_cell(const ssm2d_context *context, const plan *p, con
         ssm2d_status status = reproduce_settings_check(path, cell, run, error);
         if (!status) status = read_run(path, o, run->name, &r, error);
         if (status) return status;
-        if (!is_checked || (run->top5 && isnan(r.top5))) continue;
+        if (!is_checked || !run_result_suffices(&r, run)) continue;
         if ((status = reproduce_result_write(context, run, run->taken, &r, error))) return status;
         if ((status = reproduce_note_failure(context, run, NULL, error))) return status;
         counts->taken++;

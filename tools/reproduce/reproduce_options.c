@@ -10,10 +10,11 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { DEFAULT_SEEDS = 3, MAX_KEPT = 64 };
+enum { DEFAULT_SEEDS = 3, MAX_KEPT = 64, MAX_SIZE = 4096 };
 
 static void options_path(const char *out, const char *name, char path[RUN_PATH])
 {
@@ -169,6 +170,41 @@ ssm2d_status reproduce_set_check(const char *word, ssm2d_error *error)
                 key);
 }
 
+ssm2d_status reproduce_sizes_check(const char *text, int sizes[PLAN_SIZES], int *count,
+                                   ssm2d_error *error)
+{
+    *count = 0;
+    if (!strcmp(text, "none")) return SSM2D_OK;
+    for (const char *s = text; *s;) {
+        char *end;
+        const long size = strtol(s, &end, 10);
+        if (end == s || size < 1 || size > MAX_SIZE || (*end && *end != ',')
+            || *count == PLAN_SIZES)
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "--test-sizes %s: must be up to %d sides of images in pixels, from 1 to "
+                        "%d, such as 24,40,48, or none",
+                        text_path(text), PLAN_SIZES, MAX_SIZE);
+        sizes[(*count)++] = (int)size;
+        s = *end ? end + 1 : end;
+    }
+    return SSM2D_OK;
+}
+
+/* The sizes of test images: the given ones, or those that are stored. */
+static ssm2d_status choose_sizes(const char *given, const cJSON *kept, plan_options *p,
+                                 ssm2d_error *error)
+{
+    const cJSON *item;
+    if (given) return reproduce_sizes_check(given, p->sizes, &p->size_count, error);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(
+                                 kept, "test_sizes")) if (cJSON_IsNumber(item)
+                                                          && item->valueint >= 1
+                                                          && item->valueint <= MAX_SIZE
+                                                          && p->size_count < PLAN_SIZES)
+        p->sizes[p->size_count++] = item->valueint;
+    return SSM2D_OK;
+}
+
 static int variant_of(const char *name)
 {
     for (int i = 0; name && i < VARIANTS; i++)
@@ -197,6 +233,8 @@ static ssm2d_status choose_changes(const reproduce_values *given, const cJSON *k
     p->lr = !isnan(given->lr)                           ? given->lr
             : cJSON_IsNumber(lr) && lr->valuedouble > 0 ? lr->valuedouble
                                                         : 0;
+    ssm2d_status status = choose_sizes(given->test_sizes, kept, p, error);
+    if (status) return status;
     p->sets = (word_list){o->sets, 0};
     if (given->set.count > PLAN_SETS)
         return fail(error, SSM2D_ERROR_ARGUMENT, "--set: at most %d are possible, not %d",
@@ -233,7 +271,7 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
     if (scale != e.scale) e = (extent){.seeds = DEFAULT_SEEDS}; /* stored for another scale */
     if (!status) status = join_data(context, given, own, o, error);
     o->plan = (plan_options){.experiment = wanted,
-                             .scale = scale < 0 ? SCALE_FULL : (experiment_scale)scale,
+                             .scale = scale < 0 ? wanted->usual : (experiment_scale)scale,
                              .data = &o->data,
                              .before = o->facts,
                              .rows = given->rows,
@@ -282,6 +320,7 @@ ssm2d_status reproduce_options_write(const ssm2d_context *context, const reprodu
         && cJSON_AddNumberToObject(root, "epochs", (double)o->plan.epochs)
         && cJSON_AddStringToObject(root, "follows", published_variant_name((int)o->plan.variant))
         && cJSON_AddNumberToObject(root, "lr", o->plan.lr)
+        && json_add(root, "test_sizes", cJSON_CreateIntArray(o->plan.sizes, o->plan.size_count))
         && (sets = cJSON_AddArrayToObject(root, "set"))
         && (list = cJSON_AddArrayToObject(root, "data"))
         && (found = cJSON_AddObjectToObject(root, "found"));

@@ -4,6 +4,7 @@
 #include "core/context.h"
 #include "core/status.h"
 #include "io/text.h"
+#include "reproduce_match.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -218,6 +219,53 @@ static int place_of(plan *p, const planned_run *run)
     return i;
 }
 
+/* The settings of a cell's runs, and what its model's size depends on. */
+static ssm2d_status cell_settings(plan *p, int r, int c, train_settings *settings, match_data *data,
+                                  ssm2d_error *error)
+{
+    planned_run run;
+    const data_choice *choice = plan_data(p, r, c);
+    const ssm2d_status status =
+        plan_write_run(p, &p->form->rows[r], &p->form->columns[c], choice, 0, 0, &run, error);
+    *data = (match_data){choice->facts.channels ? choice->facts.channels : 3,
+                         choice->facts.labels ? choice->facts.labels : 10};
+    return status ? status : plan_settings(&run, settings, error);
+}
+
+/* Finds the widths of a column's matched rows: all models get as many parameters as the largest. */
+static ssm2d_status match_column(ssm2d_context *context, plan *p, int c, ssm2d_error *error)
+{
+    size_t largest = 0, count;
+    train_settings settings;
+    match_data data;
+    ssm2d_status status = SSM2D_OK;
+    for (int is_matched = 0; is_matched < 2; is_matched++)
+        for (int r = 0; r < p->rows && !status; r++) {
+            if (p->form->rows[r].matched != is_matched || !has_runs(p, r, c)
+                || !plan_data(p, r, c)->name)
+                continue;
+            status = cell_settings(p, r, c, &settings, &data, error);
+            if (!status && !is_matched) {
+                status = match_count(context, &settings, &data, &count, error);
+                if (!status) largest = max_size(largest, count);
+            } else if (!status)
+                status = match_find(context, &settings, &data, largest, &p->widths[r][c], error);
+        }
+    return status;
+}
+
+static ssm2d_status match_rows(ssm2d_context *context, plan *p, ssm2d_error *error)
+{
+    const uint64_t used = p->used; /* rows that are not run do not use words of --set */
+    int matched = 0;
+    ssm2d_status status = SSM2D_OK;
+    for (int r = 0; r < p->rows; r++) matched |= p->form->rows[r].matched;
+    for (int c = 0; c < p->columns && matched && !status; c++)
+        status = match_column(context, p, c, error);
+    p->used = used;
+    return status;
+}
+
 /* Plans the runs of the chosen cells, or of the others. All rows of one seed come before the next
  * seed, so that a table fills evenly. */
 static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
@@ -233,8 +281,8 @@ static ssm2d_status write_runs(plan *p, int is_chosen, ssm2d_error *error)
                 const data_choice *data = has_runs(p, r, c) ? plan_data(p, r, c) : NULL;
                 *cell = -1;
                 if (!data || !data->name) continue;
-                status = plan_write_run(p, &p->form->rows[r], &p->form->columns[c], data, seed,
-                                        &run, error);
+                status = plan_write_run(p, &p->form->rows[r], &p->form->columns[c], data,
+                                        p->widths[r][c], seed, &run, error);
                 if (!status && !seed) status = plan_settings(&run, &settings, error);
                 if (status) return status;
                 *cell = place_of(p, &run);
@@ -287,6 +335,7 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
     p->runs = mem_alloc(context, cells * sizeof *p->runs);
     p->cells = mem_alloc(context, cells * sizeof *p->cells);
     if (!p->runs || !p->cells) return fail_memory(error, "%zu runs", cells);
+    if ((status = match_rows(context, p, error))) return status;
     status = write_runs(p, 1, error);
     p->count = p->all;
     if (!status) status = check_sets(p, error);

@@ -11,6 +11,7 @@
 #include "train/settings.h"
 
 enum { PLAN_SETS = 64 }; /* words of --set, at most */
+enum { PLAN_SIZES = 8 }; /* sizes of --test-sizes */
 enum { PLAN_NAME = 240, PLAN_SETUP = 216, PLAN_WORDS = 128, PLAN_TEXT = 4096, PLAN_PATH = 2048 };
 
 typedef struct planned_run {
@@ -20,7 +21,8 @@ typedef struct planned_run {
     /* OUT/taken/NAME.json: an imported result; empty if the experiment also needs the weights */
     char taken[PLAN_PATH];
     const data_choice *data;
-    int top5; /* is needed of it */
+    int top5;                          /* is needed of it */
+    int sizes[PLAN_SIZES], size_count; /* other sides of test images at which it is measured */
     int seed;
     char *words[PLAN_WORDS]; /* of the command, after `ssm2d`; in text */
     int count;
@@ -37,8 +39,9 @@ typedef struct plan_options {
     const char *out;
     long seeds, epochs; /* epochs 0: the form's */
     published_variant variant;
-    double lr;       /* of every run; 0: the recipe's */
-    word_list sets;  /* KEY=VALUE for every run that has the setting */
+    double lr;      /* of every run; 0: the recipe's */
+    word_list sets; /* KEY=VALUE for every run that has the setting */
+    int sizes[PLAN_SIZES], size_count;
     int placeholder; /* show missing data as NAME:FOLDER */
 } plan_options;
 
@@ -49,6 +52,7 @@ typedef struct plan {
     int rows, columns;
     /* Whether row and column match the patterns, so that the cell is to be run. */
     char chosen[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS];
+    double widths[EXPERIMENT_ROWS][EXPERIMENT_COLUMNS]; /* MATCH_KEY of matched rows; 0: own */
     /* By the names of data that the experiment has; those without a name are missing. */
     data_choice choices[EXPERIMENT_COLUMNS + EXPERIMENT_ROWS];
     int choice_count;
@@ -65,10 +69,10 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
                          ssm2d_error *error);
 void plan_destroy(plan *p);
 
-/* Plans the run of a cell with one seed; with those settings of --set that it has, which are marked
+/* Plans the run of a cell with one seed; with MLPs of this width, unless it is 0, and with those settings of --set that it has, which are marked
  * in p->used: mixer.n_ssm, for example, is nothing that a model without a mixer has. */
 ssm2d_status plan_write_run(plan *p, const experiment_row *r, const experiment_column *c,
-                            const data_choice *data, int seed, planned_run *run,
+                            const data_choice *data, double width, int seed, planned_run *run,
                             ssm2d_error *error);
 /* The run of a cell, or NULL. */
 const planned_run *plan_cell(const plan *p, int seed, int row, int column);

@@ -1,6 +1,7 @@
 /* One run of a plan: the words of its command, and its name. */
 #include "core/status.h"
 #include "io/text.h"
+#include "reproduce_match.h"
 #include "reproduce_plan.h"
 #include "tools/runs/train_values.h"
 
@@ -131,8 +132,9 @@ static void add_given(writing *w, const plan_options *o, uint64_t taken)
 }
 
 static ssm2d_status write_run_with(const plan *p, const experiment_row *r,
-                                   const experiment_column *c, const data_choice *data, int seed,
-                                   uint64_t taken, planned_run *run, ssm2d_error *error)
+                                   const experiment_column *c, const data_choice *data,
+                                   double width, int seed, uint64_t taken, planned_run *run,
+                                   ssm2d_error *error)
 {
     writing w = {.run = run, .variant = p->options.variant};
     char fraction[32], number[32];
@@ -140,7 +142,8 @@ static ssm2d_status write_run_with(const plan *p, const experiment_row *r,
     const char *backbone = first_of(r->model, c->model),
                *rules = first_of(c->recipe, p->form->recipe);
     const long epochs = p->options.epochs ? p->options.epochs : p->form->epochs;
-    *run = (planned_run){.data = data, .seed = seed};
+    *run = (planned_run){.data = data, .seed = seed, .size_count = p->options.size_count};
+    memcpy(run->sizes, p->options.sizes, sizeof run->sizes);
     name_add(&w, data->name, strlen(data->name));
     name_add(&w, backbone, strlen(backbone));
     name_add(&w, mixed, strlen(mixed));
@@ -159,6 +162,10 @@ static ssm2d_status write_run_with(const plan *p, const experiment_row *r,
     add_settings(&w, p->form->settings);
     if (w.variant != VARIANT_LIBRARY) add_published(&w, p, backbone, mixed, r->settings);
     add_given(&w, &p->options, taken);
+    if (width > 0) {
+        snprintf(number, sizeof number, MATCH_KEY "=%.10g", width);
+        add_settings(&w, number);
+    }
     fraction_text(p, c, data, fraction);
     if (*fraction) {
         add(&w, "--train-fraction");
@@ -201,13 +208,14 @@ static int has_setting(const train_settings *s, const char *key)
 }
 
 ssm2d_status plan_write_run(plan *p, const experiment_row *r, const experiment_column *c,
-                            const data_choice *data, int seed, planned_run *run, ssm2d_error *error)
+                            const data_choice *data, double width, int seed, planned_run *run,
+                            ssm2d_error *error)
 {
     char key[OPTION_KEY];
     const char *value;
     train_settings settings;
     uint64_t taken = 0;
-    ssm2d_status status = write_run_with(p, r, c, data, seed, 0, run, error);
+    ssm2d_status status = write_run_with(p, r, c, data, width, seed, 0, run, error);
     if (status || !p->options.sets.count) return status;
     if ((status = plan_settings(run, &settings, error))) return status;
     for (int i = 0; i < p->options.sets.count; i++)
@@ -215,7 +223,7 @@ ssm2d_status plan_write_run(plan *p, const experiment_row *r, const experiment_c
             && has_setting(&settings, key))
             taken |= (uint64_t)1 << i;
     p->used |= taken;
-    return write_run_with(p, r, c, data, seed, taken, run, error);
+    return write_run_with(p, r, c, data, width, seed, taken, run, error);
 }
 
 ssm2d_status plan_settings(const planned_run *run, train_settings *settings, ssm2d_error *error)

@@ -11,8 +11,10 @@
 #include "train/run_images.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,21 +43,22 @@ typedef struct number {
     size_t offset;
     double low, high;
     int is_share; /* of images, from 0 to 1 here; files may have percents */
-    int may_miss; /* it may be null */
+    enum { REQUIRED, MAY_BE_NULL, MAY_MISS } presence; /* MAY_MISS: in files of earlier versions */
 } number;
 
-#define NUMBER(field, low, high, is_share, may_miss)                                               \
+#define NUMBER(field, low, high, is_share, presence)                                               \
     {                                                                                              \
-#field, offsetof(run_result, field), low, high, is_share, may_miss                         \
+#field, offsetof(run_result, field), low, high, is_share, presence                         \
     }
-static const number numbers[] = {{"accuracy", offsetof(run_result, score), 0, 1, 1, 0},
-                                 NUMBER(best, 0, 1, 1, 0),
-                                 NUMBER(top5, 0, 1, 1, 1),
-                                 NUMBER(images_per_s, 0, 1e12, 0, 1),
-                                 NUMBER(seconds, 0, 1e12, 0, 0),
-                                 NUMBER(parameters, 1, 1e15, 0, 0),
-                                 NUMBER(epochs, 1, 1e9, 0, 0),
-                                 NUMBER(best_epoch, 0, 1e9, 0, 0)};
+static const number numbers[] = {{"accuracy", offsetof(run_result, score), 0, 1, 1, REQUIRED},
+                                 NUMBER(best, 0, 1, 1, REQUIRED),
+                                 NUMBER(top5, 0, 1, 1, MAY_BE_NULL),
+                                 NUMBER(images_per_s, 0, 1e12, 0, MAY_BE_NULL),
+                                 NUMBER(seconds, 0, 1e12, 0, REQUIRED),
+                                 NUMBER(parameters, 1, 1e15, 0, REQUIRED),
+                                 NUMBER(epochs, 1, 1e9, 0, REQUIRED),
+                                 NUMBER(best_epoch, 0, 1e9, 0, REQUIRED),
+                                 NUMBER(bytes, 1, 1e15, 0, MAY_MISS)};
 #undef NUMBER
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
@@ -66,6 +69,44 @@ static double value_of(const run_result *r, const number *n)
     return *(const double *)((const char *)r + n->offset);
 }
 
+double run_result_at_size(const run_result *r, int size)
+{
+    for (int i = 0; i < r->size_count; i++)
+        if (r->sizes[i] == size) return r->at_size[i];
+    return NAN;
+}
+
+/* An object with the score by the side of the images: {"24": 0.61}. */
+static ssm2d_status sizes_from_json(const char *file, const cJSON *sizes, double whole,
+                                    run_result *r, ssm2d_error *error)
+{
+    const cJSON *value;
+    cJSON_ArrayForEach(value, sizes)
+    {
+        const long size = value->string ? strtol(value->string, NULL, 10) : 0;
+        const double x = cJSON_IsNumber(value) ? value->valuedouble / whole : NAN;
+        if (r->size_count == PLAN_SIZES || size < 1 || size > INT_MAX || !(x >= 0 && x <= 1))
+            return fail(error, SSM2D_ERROR_ARGUMENT,
+                        "%s: \"sizes\" are not accuracies at up to %d sides of images",
+                        text_path(file), PLAN_SIZES);
+        r->sizes[r->size_count] = (int)size;
+        r->at_size[r->size_count++] = x;
+    }
+    return SSM2D_OK;
+}
+
+static int sizes_add_json(cJSON *object, double whole, const run_result *r)
+{
+    char key[16];
+    cJSON *sizes = r->size_count ? cJSON_AddObjectToObject(object, "sizes") : NULL;
+    int good = sizes || !r->size_count;
+    for (int i = 0; i < r->size_count && good; i++) {
+        snprintf(key, sizeof key, "%d", r->sizes[i]);
+        good = cJSON_AddNumberToObject(sizes, key, whole * r->at_size[i]) != NULL;
+    }
+    return good;
+}
+
 ssm2d_status run_result_from_json(const char *file, const cJSON *object, double whole,
                                   run_result *r, ssm2d_error *error)
 {
@@ -74,7 +115,8 @@ ssm2d_status run_result_from_json(const char *file, const cJSON *object, double 
     for (int i = 0; i < NUMBERS; i++) {
         const number *n = &numbers[i];
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, n->key);
-        const int is_null = cJSON_IsNull(value) && n->may_miss;
+        const int is_null =
+            value ? cJSON_IsNull(value) && n->presence != REQUIRED : n->presence == MAY_MISS;
         const double in_file = cJSON_IsNumber(value) ? value->valuedouble : NAN;
         const double x = n->is_share ? in_file / whole : in_file;
         if (!is_null && !(x >= n->low && x <= n->high))
@@ -83,7 +125,8 @@ ssm2d_status run_result_from_json(const char *file, const cJSON *object, double 
                         value ? json_show(value, shown, sizeof shown) : "missing");
         *place(r, n) = x;
     }
-    return SSM2D_OK;
+    return sizes_from_json(file, cJSON_GetObjectItemCaseSensitive(object, "sizes"), whole, r,
+                           error);
 }
 
 int run_result_add_json(cJSON *object, double whole, const run_result *r)
@@ -94,7 +137,7 @@ int run_result_add_json(cJSON *object, double whole, const run_result *r)
         good = isnan(x) ? cJSON_AddNullToObject(object, numbers[i].key) != NULL
                         : cJSON_AddNumberToObject(object, numbers[i].key, x) != NULL;
     }
-    return good;
+    return good && sizes_add_json(object, whole, r);
 }
 
 static ssm2d_status read_result(const ssm2d_context *context, const char *path, run_result *r,
@@ -131,6 +174,14 @@ ssm2d_status reproduce_result_write(const ssm2d_context *context, const planned_
     return json_write(context, path, root, error);
 }
 
+int run_result_suffices(const run_result *r, const planned_run *run)
+{
+    int has = !run->top5 || !isnan(r->top5);
+    for (int i = 0; i < run->size_count; i++)
+        has = has && !isnan(run_result_at_size(r, run->sizes[i]));
+    return has;
+}
+
 /* ---- state ----------------------------------------------------------------------------------- */
 
 run_state reproduce_state(const ssm2d_context *context, const planned_run *run, run_result *result,
@@ -145,7 +196,7 @@ run_state reproduce_state(const ssm2d_context *context, const planned_run *run, 
     if (!access(found, F_OK)) {
         const ssm2d_status status = read_result(context, found, &r, &error);
         if (status && damaged) *damaged = error;
-        if (!status && (!run->top5 || !isnan(r.top5))) {
+        if (!status && run_result_suffices(&r, run)) {
             if (result) *result = r;
             return RUN_DONE;
         }
@@ -197,14 +248,16 @@ static ssm2d_status from_metrics(const ssm2d_context *context, const planned_run
     return status;
 }
 
-/* Evaluates the weights of a run on the test images of its data. */
+/* Evaluates the weights of a run on the test images of its data, at another size unless it is
+ * NULL. */
 static ssm2d_status evaluate_run(ssm2d_context *context, const planned_run *run, run_file which,
-                                 int (*stop)(void *), evaluation *out, ssm2d_error *error)
+                                 const int size[2], int (*stop)(void *), evaluation *out,
+                                 ssm2d_error *error)
 {
     run_model m;
     run_images images;
     ssm2d_session *session = NULL;
-    ssm2d_status status = run_model_open(context, run->folder, which, NULL, &m, error);
+    ssm2d_status status = run_model_open(context, run->folder, which, size, &m, error);
     if (status) return status;
     status = run_images_open(context, run->folder, &m, run->data->spec, &images, error);
     if (!status && images.split != DATASET_TEST)
@@ -223,7 +276,7 @@ static ssm2d_status evaluate_run(ssm2d_context *context, const planned_run *run,
 }
 
 ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
-                              const train_result *trained, size_t parameters,
+                              const train_result *trained, size_t parameters, size_t bytes,
                               int (*stop)(void *user), int *stopped, ssm2d_error *error)
 {
     evaluation last, best;
@@ -234,22 +287,31 @@ ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
     run_result r = {.top5 = NAN,
                     .seconds = trained->seconds,
                     .parameters = (double)parameters,
+                    .bytes = (double)bytes,
                     .epochs = (double)train_epochs(&s.options),
                     .best_epoch = (double)trained->best_epoch,
                     .choice = trained->choice};
     if ((status = from_metrics(context, run, &r, error))) return status;
     if (run->top5 || isnan(r.score)) {
-        status = evaluate_run(context, run, RUN_MODEL, stop, &last, error);
+        status = evaluate_run(context, run, RUN_MODEL, NULL, stop, &last, error);
         if (status) return status;
         if ((*stopped = last.stopped)) return SSM2D_OK;
         r.score = last.metrics[0];
         r.top5 = last.metrics[1];
     }
     if (isnan(r.best)) {
-        status = evaluate_run(context, run, RUN_BEST, stop, &best, error);
+        status = evaluate_run(context, run, RUN_BEST, NULL, stop, &best, error);
         if (status) return status;
         if ((*stopped = best.stopped)) return SSM2D_OK;
         r.best = best.metrics[0];
+    }
+    for (int i = 0; i < run->size_count; i++) {
+        const int size[2] = {run->sizes[i], run->sizes[i]};
+        status = evaluate_run(context, run, RUN_MODEL, size, stop, &last, error);
+        if (status) return status;
+        if ((*stopped = last.stopped)) return SSM2D_OK;
+        r.sizes[r.size_count] = run->sizes[i];
+        r.at_size[r.size_count++] = last.metrics[0];
     }
     char path[RUN_PATH];
     result_path(run, path);

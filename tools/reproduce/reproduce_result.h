@@ -13,7 +13,10 @@ typedef struct run_result {
     double seconds;      /* of training and evaluation */
     double parameters;   /* that are learned */
     double epochs, best_epoch;
-    split_choice choice; /* what the best epoch was chosen by */
+    double bytes; /* memory of a training step; NAN: not known */
+    int sizes[PLAN_SIZES], size_count;
+    double at_size[PLAN_SIZES]; /* as score, of test images of these sides */
+    split_choice choice;        /* what the best epoch was chosen by */
 } run_result;
 
 typedef enum run_state {
@@ -23,6 +26,11 @@ typedef enum run_state {
     RUN_FAILED  /* ended with a message, in RUN.failed */
 } run_state;
 const char *run_state_name(run_state state); /* "open" .. */
+
+/* Whether a result has what the experiment needs of the run. */
+int run_result_suffices(const run_result *result, const planned_run *run);
+/* The score at a size; NAN when it was not measured. */
+double run_result_at_size(const run_result *result, int size);
 
 /* The state of a run, and its result if it is done. An unreadable result, or one that lacks what
  * the experiment needs, does not count: damaged, unless NULL, says why. */
@@ -35,7 +43,7 @@ long reproduce_epochs_done(const ssm2d_context *context, const planned_run *run)
  * metrics if these have them, else from evaluating its weights on the test images. stop, which may
  * interrupt that, sets *stopped. */
 ssm2d_status reproduce_finish(ssm2d_context *context, const planned_run *run,
-                              const train_result *trained, size_t parameters,
+                              const train_result *trained, size_t parameters, size_t bytes,
                               int (*stop)(void *user), int *stopped, ssm2d_error *error);
 
 /* Reads and writes the values of a result as an object, whose accuracies are from 0 to `whole`: 1,

@@ -63,13 +63,14 @@ static ssm2d_status claim_run(const plan *p, const planned_run *run, int *claim,
 
 typedef struct running {
     train_view view; /* first: hooks of the view get a pointer to this */
-    size_t parameters;
+    size_t parameters, bytes;
 } running;
 
 static void on_start(void *user, const train_start *start)
 {
     running *r = user;
     r->parameters = start->parameters;
+    r->bytes = start->bytes;
     train_view_start(&r->view, start);
 }
 
@@ -109,8 +110,8 @@ static ssm2d_status do_run(const reproduce_job *job, int number, int *stopped, s
     train_view_close(&r.view);
     *stopped = result.stopped;
     if (!status && !result.stopped)
-        status = reproduce_finish(job->context, run, &result, r.parameters, stop_requested, stopped,
-                                  error);
+        status = reproduce_finish(job->context, run, &result, r.parameters, r.bytes, stop_requested,
+                                  stopped, error);
     if (!status && !*stopped) status = reproduce_note_failure(job->context, run, NULL, error);
     return status;
 }

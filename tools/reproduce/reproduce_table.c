@@ -49,12 +49,24 @@ double table_value(const table *t, int seed, int row, int column)
     return 100 * (t->plan->form->columns[column].measure == MEASURE_TOP5 ? r->top5 : r->score);
 }
 
+double table_at_size(const table *t, int row, int column, int size, double *deviation)
+{
+    spread value = spread_none();
+    for (int seed = 0; seed < (int)t->plan->options.seeds; seed++) {
+        const planned_run *run = plan_cell(t->plan, seed, row, column);
+        if (!run || t->states[run - t->plan->runs] != RUN_DONE) continue;
+        spread_add(&value, 100 * run_result_at_size(&t->results[run - t->plan->runs], size));
+    }
+    *deviation = value.deviation;
+    return value.n ? value.mean : NAN;
+}
+
 static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
 {
     const plan *p = t->plan;
     const int top5 = p->form->columns[column].measure == MEASURE_TOP5;
     spread value = spread_none(), best = value, speed = value;
-    *cell = (cell_summary){0};
+    *cell = (cell_summary){.time = NAN};
     for (int seed = 0; seed < (int)p->options.seeds; seed++) {
         const planned_run *run = plan_cell(p, seed, row, column);
         if (!run) continue;
@@ -65,6 +77,7 @@ static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
         spread_add(&best, top5 ? NAN : r->best);
         spread_add(&speed, r->images_per_s);
         if (!(cell->parameters > 0)) cell->parameters = r->parameters;
+        if (!(cell->bytes > 0) && r->bytes > 0) cell->bytes = r->bytes;
     }
     cell->n = value.n;
     cell->mean = value.mean;
@@ -74,13 +87,15 @@ static void sum_up_cell(const table *t, int row, int column, cell_summary *cell)
     cell->images_per_s = speed.mean;
 }
 
-/* Over the columns that both rows have. */
-static double time_ratio(const row_summary *plain, const row_summary *row, int columns)
+/* The row's time is the mean over the columns that both rows have. */
+static void add_times(const row_summary *plain, row_summary *row, int columns)
 {
     spread ratio = spread_none();
-    for (int c = 0; c < columns; c++)
-        spread_add(&ratio, plain->cells[c].images_per_s / row->cells[c].images_per_s);
-    return ratio.mean;
+    for (int c = 0; c < columns; c++) {
+        row->cells[c].time = plain->cells[c].images_per_s / row->cells[c].images_per_s;
+        spread_add(&ratio, row->cells[c].time);
+    }
+    row->time = ratio.mean;
 }
 
 static double mean_delta(const plan *p, const row_summary *row)
@@ -106,9 +121,10 @@ static void sum_up(table *t)
             row->is_shown |= is_shown;
             t->is_shown[c] |= is_shown;
             if (!(row->parameters > 0)) row->parameters = row->cells[c].parameters;
+            if (!(row->bytes > 0)) row->bytes = row->cells[c].bytes;
         }
         if (p->form->rows[r].plain) plain = row;
-        if (plain && p->options.scale != SCALE_TINY) row->time = time_ratio(plain, row, p->columns);
+        if (plain && p->options.scale != SCALE_TINY) add_times(plain, row, p->columns);
         if (p->options.experiment->deltas) row->delta = mean_delta(p, row);
     }
 }

@@ -11,14 +11,16 @@ typedef struct cell_summary {
     double best, best_std; /* of the best epoch; for accuracies alone */
     double images_per_s;   /* the mean */
     double parameters;     /* 0: not known */
+    double bytes;          /* of a training step; 0: not known */
+    double time; /* of training, as a multiple of the plain row's in this column; NAN: not known */
 } cell_summary;
 
 typedef struct row_summary {
     cell_summary cells[EXPERIMENT_COLUMNS];
-    double time;       /* of training, as a multiple of the plain row's; NAN: not known */
-    double parameters; /* of the first column that has a run; 0: not known */
-    double delta;      /* of pairs of columns; NAN: not known */
-    int is_shown;      /* a cell of it is chosen, or has results */
+    double time;              /* of training, as a multiple of the plain row's; NAN: not known */
+    double parameters, bytes; /* of the first column that has a run; 0: not known */
+    double delta;             /* of pairs of columns; NAN: not known */
+    int is_shown;             /* a cell of it is chosen, or has results */
 } row_summary;
 
 typedef struct table {
@@ -41,6 +43,9 @@ const char *table_column_label(const plan *p, int column, char text[TABLE_LABEL]
 const char *table_row_label(const plan *p, int row, char text[TABLE_LABEL]);
 /* What a run of a cell has reached, in percent; NAN without a result. */
 double table_value(const table *t, int seed, int row, int column);
+/* The mean over seeds of what a cell has reached at this size, in percent, and its standard
+ * deviation; NAN without a result. */
+double table_at_size(const table *t, int row, int column, int size, double *deviation);
 /* Whether the table has train times: not at scale tiny, whose models are too small for them. */
 int table_has_times(const plan *p);
 

@@ -60,6 +60,13 @@ static void put_cell(FILE *out, const table *t, int r, int c)
     put_number(out, s->delta, ",");
     fprintf(out, "%s,", row->paper_delta ? row->paper_delta : "");
     put_text(out, variant_name(p));
+    put_number(out, cell->bytes > 0 ? cell->bytes : NAN, ",\"");
+    for (int i = 0; i < p->options.size_count; i++) {
+        double deviation;
+        const double mean = table_at_size(t, r, c, p->options.sizes[i], &deviation);
+        if (!isnan(mean)) fprintf(out, "%s%d:%.10g", i ? " " : "", p->options.sizes[i], mean);
+    }
+    fputs("\",", out);
     put_number(out, p->options.lr > 0 ? p->options.lr : NAN, ",\"");
     for (int i = 0; i < p->options.sets.count; i++)
         fprintf(out, "%s%s", i ? " " : "", p->options.sets.words[i]);
@@ -74,7 +81,7 @@ ssm2d_status table_write_csv(const table *t, const char *path, ssm2d_error *erro
     if (status) return status;
     fputs("experiment,scale,row,column,data,n,failed,mean,std,best_mean,best_std,paper,"
           "images_per_s,train_time,paper_train_time,parameters,paper_parameters,delta,paper_delta,"
-          "variant,lr,set\n",
+          "variant,bytes,sizes,lr,set\n",
           file.stream);
     for (int r = 0; r < p->rows; r++)
         for (int c = 0; c < p->columns; c++)
@@ -145,6 +152,7 @@ static int add_cell(cJSON *list, const table *t, int r, int c)
                && add_number(o, "best_std", cell->best_std)
                && add_number(o, "images_per_s", cell->images_per_s)
                && add_number(o, "parameters", cell->parameters > 0 ? cell->parameters : NAN)
+               && add_number(o, "bytes", cell->bytes > 0 ? cell->bytes : NAN)
                && (!cell->n || add_settings(o, plan_cell(p, 0, r, c)))
                && (runs = cJSON_AddArrayToObject(o, "runs"));
     for (int seed = 0; seed < (int)p->options.seeds && good; seed++) {

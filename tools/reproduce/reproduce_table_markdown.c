@@ -13,7 +13,9 @@
 static int has_paper_data(const plan *p)
 {
     for (int i = 0; i < p->choice_count; i++)
-        if (p->choices[i].name && p->choices[i].facts.images != p->choices[i].published) return 0;
+        if (p->choices[i].name && p->choices[i].published
+            && p->choices[i].facts.images != p->choices[i].published)
+            return 0;
     return 1;
 }
 
@@ -82,7 +84,7 @@ void table_print_notes(FILE *out, const plan *p)
         if (d->stand_in)
             fprintf(out, "; these are %s, which stand in for %s%s%s", d->stand_in, d->wanted,
                     d->labels ? ": " : "", d->labels ? d->labels : "");
-        else if (d->facts.images != d->published)
+        else if (d->published && d->facts.images != d->published)
             fprintf(out, "; the published data have %zu", d->published);
         fprintf(out, ".\n\n");
     }
@@ -167,6 +169,13 @@ static void print_paper(FILE *out, int paper, const char *text)
     if (paper) fprintf(out, " %s |", text ? text : "-");
 }
 
+static void print_rule(FILE *out, int width)
+{
+    fprintf(out, "\n|");
+    for (int i = 0; i < width; i++) fprintf(out, "---|");
+    fprintf(out, "\n");
+}
+
 static void print_head(FILE *out, const table *t, const paper_columns *paper)
 {
     const plan *p = t->plan;
@@ -184,9 +193,8 @@ static void print_head(FILE *out, const table *t, const paper_columns *paper)
     if (e->deltas) width += print_heading(out, "delta", paper->delta);
     if (table_has_times(p)) width += print_heading(out, "train time", paper->time);
     if (e->parameters) width += print_heading(out, "parameters", paper->parameters);
-    fprintf(out, "\n|");
-    for (int i = 0; i < width; i++) fprintf(out, "---|");
-    fprintf(out, "\n");
+    if (e->memory) width += print_heading(out, "memory of a step", 0);
+    print_rule(out, width);
 }
 
 /* A number with its unit, or a dash for one that is not known. */
@@ -235,7 +243,38 @@ static void print_row(FILE *out, const table *t, const paper_columns *paper, int
         print_number(out, row->parameters > 0 ? row->parameters / 1e6 : NAN, 3, "M");
         print_paper(out, paper->parameters, about->paper_parameters);
     }
+    if (e->memory) print_number(out, row->bytes > 0 ? row->bytes / 1e6 : NAN, 0, " MB");
     fprintf(out, "\n");
+}
+
+/* What the trained models reach on test images of other sizes. */
+static void print_sizes(FILE *out, const table *t)
+{
+    const plan *p = t->plan;
+    const plan_options *o = &p->options;
+    char label[TABLE_LABEL];
+    int width = 1;
+    fprintf(out, "## Test images of other sizes\n\n| model |");
+    for (int c = 0; c < p->columns; c++)
+        for (int i = 0; i < o->size_count && t->is_shown[c]; i++, width++)
+            fprintf(out, " %s, %d px |", table_column_label(p, c, label), o->sizes[i]);
+    print_rule(out, width);
+    for (int r = 0; r < p->rows; r++) {
+        if (!t->rows[r].is_shown) continue;
+        fprintf(out, "| %s |", table_row_label(p, r, label));
+        for (int c = 0; c < p->columns; c++)
+            for (int i = 0; i < o->size_count && t->is_shown[c]; i++) {
+                double deviation;
+                const double mean = table_at_size(t, r, c, o->sizes[i], &deviation);
+                fprintf(out,
+                        isnan(mean)        ? " - |"
+                        : isnan(deviation) ? " %.2f |"
+                                           : " %.2f ± %.2f |",
+                        mean, deviation);
+            }
+        fprintf(out, "\n");
+    }
+    fprintf(out, "\nThe images are resized; position embeddings and tables are interpolated.\n\n");
 }
 
 static void print_explanation(FILE *out, const table *t)
@@ -274,6 +313,10 @@ ssm2d_status table_write_markdown(const table *t, const char *path, ssm2d_error 
         for (int r = 0; r < p->rows; r++)
             if (t->rows[r].is_shown) print_row(file.stream, t, &paper, r);
         print_explanation(file.stream, t);
+        if (p->options.size_count) {
+            fprintf(file.stream, "\n");
+            print_sizes(file.stream, t);
+        }
         if (t->failed) fprintf(file.stream, "\n");
         print_failures(file.stream, t);
     }
