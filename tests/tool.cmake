@@ -7,7 +7,8 @@ target_link_libraries(tool_runner PRIVATE test_frame ssm2d_io ssm2d_objects)
 foreach(name tool_frame tool_layer tool_kernels tool_theory tool_filter tool_filter_run
     tool_train tool_precision tool_extreme tool_hazards tool_files tool_data tool_data_sets
     tool_photos tool_reproduce tool_reproduce_folder tool_reproduce_results tool_reproduce_sets
-    tool_reproduce_settings tool_arena tool_report tool_report_images tool_many_classes tool_curves tool_zoo
+    tool_reproduce_settings tool_arena
+    tool_report tool_report_images tool_many_classes tool_curves tool_zoo
     draw)
   add_executable(test_${name} tool/test_${name}.c $<TARGET_OBJECTS:tool_runner>)
   target_compile_definitions(test_${name} PRIVATE

@@ -69,8 +69,9 @@ ssm2d_status plan_create(ssm2d_context *context, const plan_options *options, pl
                          ssm2d_error *error);
 void plan_destroy(plan *p);
 
-/* Plans the run of a cell with one seed; with MLPs of this width, unless it is 0, and with those settings of --set that it has, which are marked
- * in p->used: mixer.n_ssm, for example, is nothing that a model without a mixer has. */
+/* Plans the run of a cell with one seed; with MLPs of this width, unless it is 0, and with those
+ * settings of --set that it has, which are marked in p->used: mixer.n_ssm, for example, is nothing
+ * that a model without a mixer has. */
 ssm2d_status plan_write_run(plan *p, const experiment_row *r, const experiment_column *c,
                             const data_choice *data, double width, int seed, planned_run *run,
                             ssm2d_error *error);
