@@ -37,8 +37,8 @@ DATA = {
         "option": "cifar10:DATA",
         "file": "photo.jpg",
         "image": "Colour pictures of one object, 32 x 32 pixels.",
-        "licence": "CIFAR-10 (https://www.cs.toronto.edu/~kriz/cifar.html) was collected from the "
-                   "web by\nAlex Krizhevsky, Vinod Nair and Geoffrey Hinton, who ask for a "
+        "licence": "CIFAR-10 (https://www.cs.toronto.edu/~kriz/cifar.html) was\ncollected from the "
+                   "web by Alex Krizhevsky, Vinod Nair and Geoffrey Hinton, who ask for a\n"
                    "citation and state no licence.",
         "limits": """\
 - Ten classes: airplane, automobile, bird, cat, deer, dog, frog, horse, ship, truck. Anything else

@@ -1,6 +1,6 @@
 # The tests of src/data.
 find_package(ZLIB REQUIRED)
-foreach(name resize dataset folder image_sets bad_images split augment loader workers stages
+foreach(name resize dataset arrows folder image_sets bad_images split augment loader workers stages
     targets pixel_ops policies reduced_decoding)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name}

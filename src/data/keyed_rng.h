@@ -14,6 +14,7 @@ typedef enum rng_purpose {
     RNG_SPLIT = 101, /* augmentations use values below 100 */
     RNG_REPLACEMENT = 102,
     RNG_TARGET = 103,
+    RNG_ARROWS = 104,
 #define AUGMENTATION(name, PURPOSE, value) RNG_##PURPOSE = value,
 #include "data/augmentations.def"
 #undef AUGMENTATION
