@@ -55,6 +55,29 @@ static void test_figure2_is_drawn(void **state)
     assert_int_equal(count_files(in_folder(".")), 2);
 }
 
+/* A picture for every kind; those of selective kinds depend on the image. */
+static void impulse_responses_are_drawn(void **state)
+{
+    (void)state;
+    TOOL("kernels", "--figure3", "-o", in_folder("image.png"));
+    TOOL("kernels", "--figure3", "--draws", "1", "-o", in_folder("other.png"));
+    for (int i = 0; i < 3; i++) {
+        TOOL("kernels", "--impulse", in_folder(i == 1 ? "other.png" : "image.png"), "--rows", "7",
+             "--cols", "9", "-o",
+             in_folder(i == 0   ? "a.png"
+                       : i == 1 ? "b.png"
+                                : "c.png"));
+        assert_wrote(i == 0 ? "a.png" : i == 1 ? "b.png" : "c.png");
+    }
+    assert_true(read_picture(in_folder("a.png")).cols > 3000);
+    assert_true(same_files(in_folder("a.png"), in_folder("c.png")));
+    assert_false(same_files(in_folder("a.png"), in_folder("b.png")));
+    TOOL("kernels", "--impulse", in_folder("nothing.png"), "-o", in_folder("d.png"));
+    assert_refused(1, "kernels", "nothing.png");
+    TOOL("kernels", "--impulse", in_folder("image.png"), "--figure3", "-o", in_folder("d.png"));
+    assert_refused(2, "kernels", "--impulse");
+}
+
 static void test_seed_determines_the_picture(void **state)
 {
     (void)state;
@@ -208,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_figure2_is_drawn),
+        TEST(impulse_responses_are_drawn),
         TEST(test_seed_determines_the_picture),
         TEST(test_kernels_of_any_configuration_are_drawn),
         TEST(test_svg_is_written),

@@ -18,7 +18,7 @@
 
 typedef struct values {
     word_list runs;
-    const char *config, *output, *init, *scale, *weights, *receptive_field;
+    const char *config, *output, *init, *scale, *weights, *receptive_field, *impulse;
     long seed, rows, cols, draws, channels, images, block;
     int figure3, figure2, no_title;
 } values;
@@ -46,6 +46,10 @@ static const option options[] = {
     {"block", OPTION_INT, offsetof(values, block),
      "receptive field: of the tokens after this block, from 1 (default: the last)", .low = 1,
      .high = 1024},
+    {"impulse", OPTION_STRING, offsetof(values, impulse),
+     "draw the responses of all kinds of layers to one more unit in the centre cell instead, at a "
+     "plain image and at this one, on which those of selective layers depend",
+     .value = "IMAGE"},
     {"output", OPTION_STRING, offsetof(values, output), "picture to write: .png, .svg or .pdf",
      .value = "FILE", .letter = 'o', .required = 1},
     {"figure3", OPTION_FLAG, offsetof(values, figure3), .help = "draw the paper's Figure 3"},
@@ -83,6 +87,16 @@ static ssm2d_status check_values(const void *v, ssm2d_error *error)
     if (status) return status;
     const int runs = o->runs.count, figure = o->figure3 || o->figure2;
     const char *name = o->figure2 ? "figure2" : "figure3";
+    const char *other = runs                          ? "the folder of a run"
+                        : figure                      ? "--figure3"
+                        : o->config                   ? "--config"
+                        : o->init                     ? "--init"
+                        : o->scale                    ? "--scale"
+                        : o->channels != OPTION_UNSET ? "--channels"
+                        : o->draws != OPTION_UNSET    ? "--draws"
+                                                      : NULL;
+    if (o->impulse && other)
+        return fail(error, SSM2D_ERROR_ARGUMENT, "--impulse cannot be combined with %s", other);
     if (runs && (figure || o->config || o->init || o->seed != OPTION_UNSET))
         return fail(error, SSM2D_ERROR_ARGUMENT, "--%s cannot be combined with the folder of a run",
                     figure      ? name
@@ -388,8 +402,20 @@ static ssm2d_status draw_fields(ssm2d_context *context, const values *o, ssm2d_e
     return kernels_field_draw(context, &what, error);
 }
 
+static ssm2d_status draw_impulse(ssm2d_context *context, const values *o, ssm2d_error *error)
+{
+    const kernels_impulse what = {.image = o->impulse,
+                                  .output = o->output,
+                                  .rows = (int)o->rows,
+                                  .cols = (int)o->cols,
+                                  .seed = o->seed == OPTION_UNSET ? 0 : (uint64_t)o->seed,
+                                  .no_title = o->no_title};
+    return kernels_impulse_draw(context, &what, error);
+}
+
 static ssm2d_status draw(ssm2d_context *context, const values *o, ssm2d_error *error)
 {
+    if (o->impulse) return draw_impulse(context, o, error);
     if (o->receptive_field) return draw_fields(context, o, error);
     if (o->runs.count) return draw_run(context, o, error);
     return o->figure3 ? draw_figure3(context, o, error) : draw_layer(context, o, error);
@@ -416,6 +442,7 @@ static ssm2d_status run(ssm2d_context *context, const void *v, ssm2d_error *erro
     else
         written_print(o.output, "%s",
                       o.runs.count ? "kernels of a run"
+                      : o.impulse  ? "impulse responses"
                       : o.figure3  ? "Figure 3"
                                    : "kernels of a layer");
     return SSM2D_OK;
@@ -436,6 +463,9 @@ static const char about[] =
     "pixel, averaged over images with equal weight, for each of the runs side by side:\n"
     "\n"
     "  ssm2d kernels runs/plain runs/ssm --receptive-field test -o fields.png\n"
+    "\n"
+    "--impulse draws how every kind of layer answers to one more unit in the centre cell: the "
+    "layers beside which the 2-D SSM stands in ssm2d arena.\n"
     "\n"
     "--figure3 draws kernels of the same random parameters before the relaxation (norm half, "
     "above) and after it (norm paper, below). Figure 2, lattice paths, is ssm2d theory paths.";

@@ -21,6 +21,17 @@ typedef struct kernels_run {
 /* Draws the kernels of a run's model to what->output, one row of pictures per block. */
 ssm2d_status kernels_run_draw(ssm2d_context *context, const kernels_run *what, ssm2d_error *error);
 
+typedef struct kernels_impulse {
+    const char *image, *output;
+    int rows, cols; /* of the grid */
+    uint64_t seed;  /* of the parameters */
+    int no_title;   /* neither title nor notes */
+} kernels_impulse;
+
+/* Draws the impulse responses of all kinds of layers, at a plain image and at another. */
+ssm2d_status kernels_impulse_draw(ssm2d_context *context, const kernels_impulse *what,
+                                  ssm2d_error *error);
+
 enum { PICTURE_FILES = 3 }; /* .png, .svg and .pdf */
 
 typedef struct kernels_field {
