@@ -13,6 +13,7 @@ import sys
 
 import numpy
 import onnx
+import onnx.reference  # noqa: F401  before ONNX Runtime, which adds operators of equal names
 from onnxruntime.quantization import (CalibrationDataReader, QuantFormat, QuantType,
                                       quantize_dynamic, quantize_static)
 from onnxruntime.quantization.shape_inference import quant_pre_process
