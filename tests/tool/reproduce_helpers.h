@@ -6,6 +6,7 @@
 
 #include "../train/small_data.h"
 
+#include <cjson/cJSON.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +37,17 @@ static inline void assert_file_says(const char *path, const char *part)
     char *text = get_file(path, &size);
     assert_says(text, part);
     free(text);
+}
+
+/* The caller frees it with cJSON_Delete. */
+static inline cJSON *json_of(const char *path)
+{
+    size_t size;
+    char *text = get_file(path, &size);
+    cJSON *root = cJSON_Parse(text);
+    assert_non_null(root);
+    free(text);
+    return root;
 }
 
 /* Runs a shell script, which has to succeed; standard error is part of the message. */

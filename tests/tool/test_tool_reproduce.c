@@ -1,7 +1,6 @@
 /* ssm2d reproduce: plans of every experiment, and whole tables on data made here. */
 #include "reproduce_helpers.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 
 static const char *const names[] = {"table1",          "table2",        "table3",   "table4",
@@ -11,16 +10,6 @@ static const char *const scales[] = {"full", "medium", "small", "tiny"};
 enum { NAMES = sizeof names / sizeof *names, SCALES = sizeof scales / sizeof *scales };
 
 enum { CELLS = 10 };
-
-static cJSON *json_of(const char *path)
-{
-    size_t size;
-    char *text = get_file(path, &size);
-    cJSON *root = cJSON_Parse(text);
-    assert_non_null(root);
-    free(text);
-    return root;
-}
 
 static double number(const cJSON *object, const char *key)
 {

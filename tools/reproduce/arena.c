@@ -15,11 +15,11 @@ typedef struct values {
 
 enum { WORD = DATA_SPEC + 16, PATTERNS = 1024 };
 
-#define PLACE(member) offsetof(values, run.member)
+#define RUN_PLACE(member) offsetof(values, run.member)
 static const option options[] = {
     {"data", OPTION_STRING, offsetof(values, data),
      "data with one class per image, as --data of ssm2d train; stored in DIR", .value = "DATA"},
-    {"out", OPTION_STRING, PLACE(out),
+    {"out", OPTION_STRING, RUN_PLACE(out),
      "folder for runs, table and picture; several processes may share it", .value = "DIR",
      .letter = 'o', .required = 1},
     {"models", OPTION_STRING, offsetof(values, models),
@@ -29,33 +29,11 @@ static const option options[] = {
      "run only these rows of the table, separated by commas, such as none,SS2D or *matched* "
      "(default: all)",
      .value = "LIST"},
-    {"scale", OPTION_CHOICE, PLACE(scale),
+    {"scale", OPTION_CHOICE, RUN_PLACE(scale),
      "full: vit and swin, as the paper trains them; small: models for two cores, 20,000 images, 15 "
      "epochs; tiny: minutes (default: as before in DIR, else small)",
      .choice = experiment_scale_name},
-    {"seeds", OPTION_INT, PLACE(seeds),
-     "runs of each cell, with seeds 0, 1 .. (default: as before in DIR, else 3)", .low = 1,
-     .high = 100},
-    {"epochs", OPTION_INT, PLACE(epochs),
-     "epochs of every run, instead of the scale's; 0: back to the scale's", .low = 0,
-     .high = 1000000},
-    {"lr", OPTION_DOUBLE, PLACE(lr),
-     "learning rate of every run, instead of the recipe's; 0: back to the recipe's", .low = 0,
-     .high = 1e3},
-    {"set", OPTION_LIST, PLACE(set),
-     "a setting of ssm2d train for every run that has it; may be repeated; --set default goes back "
-     "to none",
-     .value = "KEY=VALUE"},
-    {"test-sizes", OPTION_STRING, PLACE(test_sizes),
-     "measure every trained model on test images of these sides as well, such as 24,40,48; stored "
-     "in DIR; none goes back to none",
-     .value = "LIST"},
-    {"dry-run", OPTION_FLAG, PLACE(dry_run), .help = "only print the command of every run"},
-    {"plan", OPTION_FLAG, PLACE(plan_only),
-     .help = "only measure, and print the runs and how long they will take"},
-    {"tables-only", OPTION_FLAG, PLACE(tables_only),
-     .help = "only write the table of the existing runs"},
-    {"no-wait", OPTION_FLAG, PLACE(no_wait), .help = "do not wait for runs of other processes"},
+#include "run_options.def"
     {0}};
 
 _Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small for the values");
@@ -85,6 +63,8 @@ static ssm2d_status translate(const values *o, translated *t, ssm2d_error *error
 {
     t->values = o->run;
     t->values.name = "arena";
+    t->values.rows_option = "mixers";
+    t->values.columns_option = "models";
     ssm2d_status status = patterns("models", o->models, t->columns, &t->values.columns, error);
     if (!status) status = patterns("mixers", o->mixers, t->rows, &t->values.rows, error);
     if (status || !o->data) return status;

@@ -23,6 +23,7 @@
 
 typedef reproduce_values values;
 
+#define RUN_PLACE(member) offsetof(values, member)
 static const option options[] = {
     {"NAME", OPTION_STRING, offsetof(values, name), "table or figure; without it all are listed",
      .positional = 1, .optional = 1, .offers = experiment_name_at},
@@ -42,19 +43,6 @@ static const option options[] = {
      "import the results of finished runs from a table that reproduce wrote elsewhere, such as "
      "other/table5.json",
      .value = "FILE"},
-    {"seeds", OPTION_INT, offsetof(values, seeds),
-     "runs of each cell, with seeds 0, 1 .. (default: as before in DIR, else 3)", .low = 1,
-     .high = 100},
-    {"epochs", OPTION_INT, offsetof(values, epochs),
-     "epochs of every run, instead of the scale's; 0: back to the scale's", .low = 0,
-     .high = 1000000},
-    {"lr", OPTION_DOUBLE, offsetof(values, lr),
-     "learning rate of every run, instead of the recipe's; 0: back to the recipe's", .low = 0,
-     .high = 1e3},
-    {"set", OPTION_LIST, offsetof(values, set),
-     "a setting of ssm2d train for every run that has it; may be repeated; --set default goes back "
-     "to none",
-     .value = "KEY=VALUE"},
     {"variant", OPTION_CHOICE, offsetof(values, variant),
      "whose settings models and mixers have: the paper's, by its code, its text or its parameter "
      "counts, which disagree, or the defaults of this library (default: as before in DIR, else "
@@ -67,18 +55,7 @@ static const option options[] = {
     {"columns", OPTION_STRING, offsetof(values, columns),
      "the same for columns, by their label or by the name of their data, such as cifar100",
      .value = "PATTERN"},
-    {"test-sizes", OPTION_STRING, offsetof(values, test_sizes),
-     "measure every trained model on test images of these sides as well, such as 24,40,48; stored "
-     "in DIR; none goes back to none",
-     .value = "LIST"},
-    {"dry-run", OPTION_FLAG, offsetof(values, dry_run),
-     .help = "only print the command of every run"},
-    {"plan", OPTION_FLAG, offsetof(values, plan_only),
-     .help = "only measure, and print the runs and how long they will take"},
-    {"tables-only", OPTION_FLAG, offsetof(values, tables_only),
-     .help = "only write the tables of the existing runs"},
-    {"no-wait", OPTION_FLAG, offsetof(values, no_wait),
-     .help = "do not wait for runs of other processes"},
+#include "run_options.def"
     {0}};
 
 _Static_assert(sizeof(values) <= COMMAND_VALUES, "COMMAND_VALUES is too small for the values");

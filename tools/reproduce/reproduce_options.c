@@ -270,16 +270,19 @@ ssm2d_status reproduce_options_read(const ssm2d_context *context, const reproduc
     const int scale = given->scale ? scale_of(given->scale) : e.scale;
     if (scale != e.scale) e = (extent){.seeds = DEFAULT_SEEDS}; /* stored for another scale */
     if (!status) status = join_data(context, given, own, o, error);
-    o->plan = (plan_options){.experiment = wanted,
-                             .scale = scale < 0 ? wanted->usual : (experiment_scale)scale,
-                             .data = &o->data,
-                             .before = o->facts,
-                             .rows = given->rows,
-                             .columns = given->columns,
-                             .out = given->out,
-                             .seeds = given->seeds == OPTION_UNSET ? e.seeds : given->seeds,
-                             .epochs = given->epochs == OPTION_UNSET ? e.epochs : given->epochs,
-                             .placeholder = given->dry_run};
+    o->plan =
+        (plan_options){.experiment = wanted,
+                       .scale = scale < 0 ? wanted->usual : (experiment_scale)scale,
+                       .data = &o->data,
+                       .before = o->facts,
+                       .rows = given->rows,
+                       .columns = given->columns,
+                       .rows_option = given->rows_option ? given->rows_option : "rows",
+                       .columns_option = given->columns_option ? given->columns_option : "columns",
+                       .out = given->out,
+                       .seeds = given->seeds == OPTION_UNSET ? e.seeds : given->seeds,
+                       .epochs = given->epochs == OPTION_UNSET ? e.epochs : given->epochs,
+                       .placeholder = given->dry_run};
     if (!status)
         status = choose_changes(given, scale == kept[own].scale ? o->kept[own] : NULL, o, error);
     return status;

@@ -8,6 +8,7 @@
 
 typedef struct reproduce_values {
     const char *name, *scale, *out, *rows, *columns, *results, *variant, *test_sizes;
+    const char *rows_option, *columns_option; /* what a command calls them; NULL: rows, columns */
     word_list data, set;
     long seeds, epochs;
     double lr;

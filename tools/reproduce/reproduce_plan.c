@@ -86,8 +86,8 @@ static ssm2d_status fail_no_row(const plan *p, const char *pattern, ssm2d_error 
 {
     char labels[256] = "", shown[64];
     for (int r = 0; r < p->rows; r++) list_name(labels, p->form->rows[r].label);
-    return fail(error, SSM2D_ERROR_ARGUMENT, "--rows %s: no row of %s has this label; they are %s",
-                text_show(pattern, strlen(pattern), shown, sizeof shown),
+    return fail(error, SSM2D_ERROR_ARGUMENT, "--%s %s: no row of %s has this label; they are %s",
+                p->options.rows_option, text_show(pattern, strlen(pattern), shown, sizeof shown),
                 p->options.experiment->name, labels);
 }
 
@@ -98,12 +98,11 @@ static ssm2d_status fail_no_column(const plan *p, const char *pattern, ssm2d_err
     for (int r = 0; r < p->rows; r++)
         for (int c = 0; c < p->columns; c++)
             if (has_runs(p, r, c)) list_name(names, data_name(p, r, c));
-    return fail(
-        error, SSM2D_ERROR_ARGUMENT,
-        "--columns %s: no cell of %s that would be run has a column of this label, or these "
-        "data; labels are %s; data are %s",
-        text_show(pattern, strlen(pattern), shown, sizeof shown), p->options.experiment->name,
-        labels, names);
+    return fail(error, SSM2D_ERROR_ARGUMENT,
+                "--%s %s: no cell of %s that would be run has a column of this label, or these "
+                "data; labels are %s; data are %s",
+                p->options.columns_option, text_show(pattern, strlen(pattern), shown, sizeof shown),
+                p->options.experiment->name, labels, names);
 }
 
 /* The first of the alternatives ONE|TWO..; returns those after it, or NULL. */
@@ -245,10 +244,11 @@ static ssm2d_status match_column(ssm2d_context *context, plan *p, int c, ssm2d_e
                 || !plan_data(p, r, c)->name)
                 continue;
             status = cell_settings(p, r, c, &settings, &data, error);
-            if (!status && !is_matched) {
-                status = match_count(context, &settings, &data, &count, error);
-                if (!status) largest = max_size(largest, count);
-            } else if (!status)
+            if (!status) status = match_count(context, &settings, &data, &count, error);
+            if (status) break;
+            if (!is_matched)
+                largest = max_size(largest, count);
+            else if (count < largest) /* the largest row's own runs are its matched ones */
                 status = match_find(context, &settings, &data, largest, &p->widths[r][c], error);
         }
     return status;

@@ -36,6 +36,7 @@ typedef struct plan_options {
     const data_facts *before; /* [DATA_NAMES]: what is known about data that are gone */
     const char *rows;         /* patterns ONE|TWO.. of the labels of rows to run; NULL: all */
     const char *columns;      /* the same of columns, or of the names of their data */
+    const char *rows_option, *columns_option; /* which options these were, for messages */
     const char *out;
     long seeds, epochs; /* epochs 0: the form's */
     published_variant variant;
